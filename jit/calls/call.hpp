@@ -154,8 +154,8 @@ struct CallDefinition {
   /// lie and by what the backend prefers, and evaluates nothing. Such a call is an intention: it says what is
   /// meant, and no more. Null: the call runs as it is.
   std::vector<Handle> (*expand)(const Expanding&) = nullptr;
-  /// Records factor and shift of an intention that maps operand 0 channel by channel to its one output, of the
-  /// same shape and dtype: they depend on the other operands alone. Null: it is none such.
+  /// Records factor and shift of an intention that maps operand 0 channel by channel to its one output, of
+  /// the same shape and dtype: they depend on the other operands alone. Null: it is none such.
   ChannelMap (*channels)(const Expanding&) = nullptr;
   /// Records the operands with which this intention gives its one output mapped channel by channel: operand 0
   /// is the same, the others are made of the other operands and the map alone (jit/flush/folds.hpp). Returns

@@ -3,7 +3,8 @@
 // and another bias. These are computed from frozen values alone, so that is done once (kept_results.hpp).
 //
 // A fold changes bits: products are summed of weights that were scaled before, not after. So it is done only
-// where results are kept, on the host, for values that a model was frozen with (Node::frozen), and where nobody else reads what is folded away.
+// where results are kept, on the host, for values that a model was frozen with (Node::frozen), and where
+// nobody else reads what is folded away.
 #pragma once
 #include <string>
 #include <vector>

@@ -83,12 +83,12 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
   (void)node("backward", s);
   const Handle value = Arg(*this, s).take();
   if (!value->attachment)
-    fail<Error>("backward",
-                value->underived
-                    ? "the value was computed in inference_mode, at " + lazy::to_string(value->site)
-                    : std::string("the value does not depend on anything that requires a gradient") +
-                          frozen_hint(),
-                s);
+    fail<Error>(
+        "backward",
+        value->underived
+            ? "the value was computed in inference_mode, at " + lazy::to_string(value->site)
+            : std::string("the value does not depend on anything that requires a gradient") + frozen_hint(),
+        s);
   if (!gradient.defined() && lazy::numel(value->shape) != 1)
     fail<ShapeError>("backward",
                      "a value of shape " + to_string(value->shape) + " needs a gradient to begin with", s);

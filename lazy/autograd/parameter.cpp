@@ -43,8 +43,8 @@ struct ParameterState {
     if (home) parameter_addresses().add(home);
   }
 
-  Parameter* home = nullptr;            // null: destroyed
-  bool trained;                         // means nothing beside `parts`
+  Parameter* home = nullptr;  // null: destroyed
+  bool trained;               // means nothing beside `parts`
   bool frozen = false;
   std::shared_ptr<Parametrized> parts;  // null: the parameter has a value of its own
 };
@@ -89,8 +89,8 @@ void check_float(const Handle& h, const Site& s) {
 
 void check_thawed(const char* op, const Tensor& variable, const Site& s) {
   const Parameter none;
-  const auto before = reinterpret_cast<const char*>(static_cast<const Tensor*>(&none)) -
-                      reinterpret_cast<const char*>(&none);
+  const auto before =
+      reinterpret_cast<const char*>(static_cast<const Tensor*>(&none)) - reinterpret_cast<const char*>(&none);
   for (const void* p : parameter_addresses().within(reinterpret_cast<const char*>(&variable) - before, 1))
     if (static_cast<const Parameter*>(p)->frozen())
       fail<Error>(op, "the parameter is frozen: inference::thaw() the model first", s);

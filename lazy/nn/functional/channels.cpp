@@ -5,8 +5,7 @@ namespace lazy::detail {
 Handle with_factors(const Recorder& r, const Handle& weights, int axis, const jit::ChannelMap& map) {
   Shape beside(weights->shape.size(), 1);
   beside[axis] = weights->shape[axis];
-  const Handle scaled =
-      r.op(Op::multiply, r.as(map.factor->dtype, weights), r.reshape(map.factor, beside));
+  const Handle scaled = r.op(Op::multiply, r.as(map.factor->dtype, weights), r.reshape(map.factor, beside));
   return r.as(weights->dtype, scaled);
 }
 
