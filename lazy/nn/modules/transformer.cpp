@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "jit/backend/registry.hpp"
 #include "jit/graph/capturing.hpp"
 #include "lazy/autograd/backward.hpp"
 #include "lazy/core/build.hpp"
@@ -66,8 +65,7 @@ struct Parts {
 std::optional<std::vector<int64_t>> lengths_of(const Tensor& hidden, const Tensor& src, bool batch_first,
                                                const Site& s) {
   if (!hidden.defined() || src.ndim(s) != 3 || !is_bool(hidden.dtype(s)) || hidden.ndim(s) != 2) return {};
-  if (jit::Capturing::current() || !hidden.handle()->ready() || !jit::backend_of(hidden.device(s), s).host())
-    return {};
+  if (jit::Capturing::current() || !hidden.handle()->ready() || hidden.device(s) != Device{}) return {};
   const int64_t n = hidden.size(0, s), places = hidden.size(1, s);
   if (src.size(batch_first ? 0 : 1, s) != n || src.size(batch_first ? 1 : 0, s) != places) return {};
   const std::vector<bool> hides = hidden.to_vector<bool>(s);

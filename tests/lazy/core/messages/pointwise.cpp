@@ -362,6 +362,13 @@ BOOST_AUTO_TEST_CASE(of_more_operands) {
   NAMES(scaled_dot_product_attention, q, q, ones({2, 5, 3}));
   NAMES(scaled_dot_product_attention, i, i, i);
   NAMES(scaled_dot_product_attention, q, q, q, ones({7}));
+  NAMES(ragged, std::vector<Tensor>{});
+  NAMES(ragged, x, {1});
+  NAMES(rotary_embedding, five, five);
+  NAMES(rotary_embedding, x, five);
+  NAMES(alibi_slopes, 0);
+  NAMES(alibi, 2, -1, 1);
+  NAMES(window_mask, 2, 2, 0);
 }
 
 BOOST_AUTO_TEST_CASE(of_numbers) {
