@@ -16,7 +16,7 @@ constexpr int64_t kKeysAtOnce =
     256;                         // keys whose packed keys and values, and scores, fit the second-level cache
 constexpr int64_t kFewRows = 8;  // of a sequence whose keys are not packed, but read where they are
 constexpr int64_t kKeysOfSplit = 512;  // of such a sequence, that are done by themselves
-constexpr int64_t kMostRows = 480;      // queries that keys are packed for at once
+constexpr int64_t kMostRows = 480;     // queries that keys are packed for at once
 
 /// True if keys of the sequence are read as they lie, for few queries.
 template <class T>
