@@ -26,13 +26,14 @@ namespace {
 std::atomic<long> allocations{0};
 }
 
-void* operator new(size_t n) {
+// Inlined, they would look to the compiler like memory of malloc() that a delete of another kind gives back.
+[[gnu::noinline]] void* operator new(size_t n) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   if (void* const p = std::malloc(n ? n : 1)) return p;
   throw std::bad_alloc();
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, size_t) noexcept { std::free(p); }
 
 namespace {
 using namespace lazy;
