@@ -6,6 +6,7 @@
 #include "jit/backend/backend.hpp"
 #include "jit/calls/call.hpp"
 #include "jit/flush/no_flush.hpp"
+#include "jit/flush/operands_of.hpp"
 #include "jit/graph/accuracy.hpp"
 #include "jit/graph/layout.hpp"
 #include "jit/graph/record.hpp"
@@ -15,11 +16,6 @@
 
 namespace lazy::jit {
 namespace {
-
-Handle handle_of(Node* n) {
-  fetch_add(n->counts, Node::kHandle, std::memory_order_relaxed);
-  return Handle::adopt(n);
-}
 
 /// Has an output of an intention be computed as `from` is, which loses its recipe.
 void take_recipe(Node& output, Node& from) noexcept {
@@ -63,20 +59,14 @@ void redirect(std::span<Node* const> nodes, Node* from, Node* to) noexcept {
 std::vector<Handle> recorded(Graph& graph, const Node& intention, std::span<Node* const> outputs,
                              Backend& backend, std::vector<Node*>& made) {
   const CallSpec& spec = *intention.call;
-  const auto arity = static_cast<size_t>(intention.arity);
-  std::vector<Handle> operands;
-  operands.reserve(arity);
-  std::vector<const Handle*> pointers;
-  pointers.reserve(arity);
-  for (int i = 0; i < intention.arity; ++i)
-    pointers.push_back(&operands.emplace_back(handle_of(intention.operand[i])));
+  const OperandsOf operands(intention);
   const NoFlush none;
   const WithinExpansion scope;
   const AccuracyScope accuracy(intention.accuracy);
   const Purpose purpose(intention.purpose ? intention.purpose : spec.name());
   RecordingApart apart;
   std::vector<Handle> all =
-      spec.definition().expand({spec, pointers, backend, backend.preferences(), intention.site});
+      spec.definition().expand({spec, operands.pointers, backend, backend.preferences(), intention.site});
   std::vector<Handle> values;
   values.reserve(outputs.size());
   for (Node* output : outputs) {

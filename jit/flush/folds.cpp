@@ -6,6 +6,7 @@
 #include "jit/backend/backend.hpp"
 #include "jit/calls/call.hpp"
 #include "jit/flush/no_flush.hpp"
+#include "jit/flush/operands_of.hpp"
 #include "jit/graph/accuracy.hpp"
 #include "jit/graph/layout.hpp"
 #include "jit/graph/record.hpp"
@@ -43,22 +44,6 @@ bool has_frozen_weights(const Node& call) {
   return any;
 }
 
-Handle handle_to(Node* n) {
-  fetch_add(n->counts, Node::kHandle, std::memory_order_relaxed);
-  return Handle::adopt(n);
-}
-
-/// Refers to a call's operands, for its definition's functions.
-struct OperandsOf {
-  std::vector<Handle> handles;
-  std::vector<const Handle*> pointers;
-  explicit OperandsOf(const Node& call) {
-    handles.reserve(static_cast<size_t>(call.arity));
-    for (int i = 0; i < call.arity; ++i)
-      pointers.push_back(&handles.emplace_back(handle_to(call.operand[i])));
-  }
-};
-
 class Folder {
  public:
   Folder(Graph& graph, std::vector<Node*>& held, Backend& backend, Folds* done)
@@ -92,7 +77,7 @@ class Folder {
     const CallDefinition& d = n->call->definition();
     if (d.channels && has_frozen_weights(*n)) {
       Node* const x = n->operand[0];
-      // One count: the reader's. So nobody has a handle of it, nor reads it.
+      // Its one count is the reader's: nobody has a handle of it, nor reads it.
       if (!n->operand.is_input(0) && x->op == Op::part && x->counts.load(std::memory_order_acquire) == 1)
         if (const auto first = std::find(candidates_.rbegin(), candidates_.rend(), x->operand[0]);
             first != candidates_.rend())

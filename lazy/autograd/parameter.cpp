@@ -99,7 +99,7 @@ void check_thawed(const char* op, const Tensor& variable, const Site& s) {
 Handle separate_frozen(const Tensor& t, bool frozen, const Site& s) {
   const no_grad scope;
   Tensor value = t.detach(s);
-  // What is made where it is read has no memory beside which results are kept.
+  // A value that is made where it is read has no memory beside which results are kept.
   if (frozen && jit::is_source(value.handle()->op)) value = value.copy(s);
   if (frozen) (void)value.eval(s);
   const Handle& from = value.handle();

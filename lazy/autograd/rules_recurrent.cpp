@@ -4,6 +4,7 @@
 #include "jit/calls/recurrent.hpp"
 #include "lazy/autograd/backward.hpp"
 #include "lazy/autograd/backwards.hpp"
+#include "lazy/core/operands.hpp"
 #include "lazy/formula/recurrent_steps.hpp"
 
 namespace lazy::detail {
@@ -133,9 +134,8 @@ void recurrent_rule(D d) {
   std::vector<Handle> operands = d.op.operands;
   for (const Handle& h : {d.results[0], d.results[1], d.g(0).handle()}) operands.push_back(h);
   if (lstm) operands.push_back(d.g(2).handle());
-  std::vector<const Handle*> pointers;
-  for (const Handle& h : operands) pointers.push_back(&h);
-  const std::vector<Handle> g = detail::record_call(intern_call(kRecurrentBackward, how), pointers, d.site);
+  const std::vector<Handle> g =
+      detail::record_call(intern_call(kRecurrentBackward, how), pointers_to(operands), d.site);
   const Term g_x = d.term(g[0]);
   d.to(0, [&] { return g_x; });
   d.to(1, [&] { return d.term(g[1]); });

@@ -14,7 +14,7 @@
 // weights before products are summed, so results differ in the last bits from the model's before; without one
 // they are the same to the bit.
 //
-// What is kept takes memory beside the weights, within LAZY_KEEP_MB: where that is less than the model needs,
+// Kept results take memory beside the weights, within LAZY_KEEP_MB: where that is less than the model needs,
 // folded weights are computed at each call.
 //
 // Parameters of a frozen model have no gradients, whatever requires_grad_() said: they do once it is thawed.

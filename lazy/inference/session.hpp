@@ -3,7 +3,7 @@
 //   auto s = lazy::inference::session(model, {.example = x});
 //   Tensor y = s(x);   // runs: nothing is recorded, compiled or allocated for a shape that was there before
 //
-// What a call gives is what the frozen model gives, to the bit (freeze.hpp says what that is beside the model
+// A call gives what the frozen model gives, to the bit (freeze.hpp says what that is beside the model
 // before), computed and without gradients. The first call of a shape records and perhaps compiles; `example`
 // does that before the session is there.
 //

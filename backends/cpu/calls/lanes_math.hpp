@@ -49,9 +49,6 @@ LAZY_LEVEL_INLINE Vector<double> each_lane(Vector<double> x, F f) {
   for (double& v : lanes) v = f(v);
   return Lanes<double>::load(lanes);
 }
-LAZY_LEVEL_INLINE Vector<double> exponential(Vector<double> x) {
-  return each_lane(x, [](double v) { return std::exp(v); });
-}
 
 }  // namespace
 }  // namespace lazy::cpu_backend

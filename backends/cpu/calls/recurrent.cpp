@@ -50,7 +50,7 @@ class Recurrent final : public jit::CallKernel {
     const int64_t threads = worth_threads(flops / kFlopsInNanosecond) ? thread_count() : 1;
     const int64_t shared = std::min(threads, (r.batch + kRowsOfThread - 1) / kRowsOfThread);
     const int64_t pieces =
-        std::max(shared, up((r.batch + kRowsAtOnce - 1) / kRowsAtOnce, shared ? shared : 1));
+        std::max(shared, round_up((r.batch + kRowsAtOnce - 1) / kRowsAtOnce, shared ? shared : 1));
     const auto begin = [&](int64_t q) { return r.batch * q / pieces; };
     const auto piece = [&](int64_t q) { range(begin(q), begin(q + 1)); };
     if (shared > 1) return for_each(pieces, piece);

@@ -6,13 +6,12 @@
 
 #include "backends/cpu/threads/parallel.hpp"
 #include "jit/calls/recurrent_steps.hpp"
+#include "support/arithmetic.hpp"
 
 namespace lazy::cpu_backend::recurrent {
 
 using jit::calls::Recurrence;
 using jit::calls::RecurrentKind;
-
-constexpr int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /// Holds the right side of products by panels: all rows of a few vectors of columns, side by side.
 template <class T>
@@ -57,7 +56,7 @@ Panels<T> pack(const Source<T>& from, int64_t lanes, int64_t most, T* to) {
 /// Returns how many elements pack() writes.
 template <class T>
 int64_t packed_size(const Source<T>& from, int64_t lanes) {
-  return up(from.columns, lanes) * from.gates * from.depth;
+  return round_up(from.columns, lanes) * from.gates * from.depth;
 }
 
 /// Holds a run: what the layer has, and its packed weights.

@@ -54,7 +54,7 @@ LAZY_LEVEL void add_product(const Panels<T>& p, T* c, int64_t c_step, const T* a
 /// Returns a row's extent in memory of a thread's own: whole vectors, and rows not a power of two apart.
 template <class T>
 constexpr int64_t padded(int64_t n) {
-  return up(n, Lanes<T>::kCount) + 64 / static_cast<int64_t>(sizeof(T));
+  return round_up(n, Lanes<T>::kCount) + 64 / static_cast<int64_t>(sizeof(T));
 }
 
 /// Holds memory for rows of one length, zeros at first.

@@ -130,7 +130,7 @@ class Varlen final : public jit::CallKernel {
     const int own = a.how.operands();
     const auto in = [&](int i) { return reinterpret_cast<const T*>(r.in[own + i]); };
     const auto out = [&](int i) { return reinterpret_cast<T*>(r.out[i]); };
-    // What no query sees has no gradient.
+    // Gradients of queries are added up, and keys that no query sees have none.
     for (int i = 0; i < 3; ++i)
       if (out(i)) std::fill_n(out(i), numel(r.outputs[static_cast<size_t>(i)].shape), T{0});
     const varlen::BackwardWork<T> work{a, in(0), in(1), in(2), out(0), out(1), out(2)};

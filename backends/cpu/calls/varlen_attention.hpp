@@ -35,7 +35,7 @@ template <class T>
 struct BackwardWork {
   const VarlenAttention<T>& a;
   const T *y, *lse, *g;
-  T *dq, *dk, *dv;  // null if nobody reads it
+  T *dq, *dk, *dv;  // zeros, null if nobody reads it
 };
 
 /// Names rows of a sequence and of heads of keys. Row r is of query r / shared, of the head r % shared of

@@ -6,13 +6,12 @@
 #include "backends/cpu/calls/lanes_product.hpp"
 #include "backends/cpu/calls/varlen_attention.hpp"
 #include "backends/cpu/threads/parallel.hpp"
+#include "support/arithmetic.hpp"
 
 namespace lazy::cpu_backend::varlen {
 namespace {
 
 constexpr int64_t kPartialSums = 16;  // that a row's sum is made of, whatever the vectors
-
-constexpr int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /// Returns e^x for x <= 0, and 0 where that is about the smallest normal number; NaN stays. That of float is
 /// within 2 ulp: 2^f for a fraction f in [-1/2, 1/2] is its Taylor polynomial.
@@ -73,8 +72,8 @@ struct Right {
   T* data = nullptr;
   int64_t depth = 0, columns = 0;
 
-  static int64_t size(int64_t depth, int64_t columns) { return depth * up(columns, Lanes<T>::kCount); }
-  int64_t vectors() const { return up(columns, Lanes<T>::kCount) / Lanes<T>::kCount; }
+  static int64_t size(int64_t depth, int64_t columns) { return depth * round_up(columns, Lanes<T>::kCount); }
+  int64_t vectors() const { return round_up(columns, Lanes<T>::kCount) / Lanes<T>::kCount; }
   int64_t count() const { return (vectors() + kMost - 1) / kMost; }
   int64_t width(int64_t panel) const { return std::min(kMost, vectors() - panel * kMost); }
   T* panel(int64_t p) const { return data + p * kColumns * depth; }
@@ -143,7 +142,7 @@ template <class T>
 struct Lines {
   T* data = nullptr;
   int64_t step = 0;
-  static int64_t step_of(int64_t n) { return up(n, 64) + 64 / static_cast<int64_t>(sizeof(T)); }
+  static int64_t step_of(int64_t n) { return round_up(n, 64) + 64 / static_cast<int64_t>(sizeof(T)); }
   T* row(int64_t i) const { return data + i * step; }
 };
 /// Cuts one block of memory into parts.
@@ -178,6 +177,18 @@ struct Where {
   int64_t key(int64_t j) const { return a.row(piece.sequence, j) * a.groups + piece.group; }
   std::pair<int64_t, int64_t> seen(int64_t r) const { return a.seen(place(r), keys); }
   T slope(int64_t r) const { return a.slopes ? a.slopes[piece.group * shared + r % shared] : T{0}; }
+  /// Returns the keys, counted from `first` on, of which one of some rows sees any, of `count` keys.
+  std::pair<int64_t, int64_t> seen_by_any(int64_t r, int64_t rows, int64_t first, int64_t count) const {
+    return {std::max<int64_t>(seen(r).first - first, 0), std::min(seen(r + rows - 1).second - first, count)};
+  }
+  /// Puts queries times the factor into lines.
+  LAZY_LEVEL_INLINE void load_queries(int64_t r, int64_t rows, const Lines<T>& to, int64_t line = 0) const {
+    for (int64_t i = 0; i < rows; ++i) {
+      const T* const from = a.q + row(r + i) * a.depth;
+      T* const at = to.row(line + i);
+      for (int64_t e = 0; e < a.depth; ++e) at[e] = from[e] * a.factor;
+    }
+  }
   bool hides() const { return a.how.causal || a.how.window; }
 };
 
@@ -236,7 +247,7 @@ class Forward {
     };
     for (int64_t g = 0; g < piece.groups; ++g) {
       const Piece one = head(g);
-      load_queries(Where<T>{a_, one}, piece.first, rows, g * rows);
+      Where<T>{a_, one}.load_queries(piece.first, rows, query_, g * rows);
     }
     for (int64_t first = piece.first_key; first < end; first += kKeysAtOnce)
       few_rows(piece, first, std::min(kKeysAtOnce, end - first));
@@ -273,15 +284,14 @@ class Forward {
   /// Attends with rows [r, r + rows) of the piece to `count` keys from `first` on.
   LAZY_LEVEL void block(const Where<T>& at, int64_t r, int64_t rows, int64_t first, int64_t count) {
     const int64_t row = at.piece.first + r;
-    const int64_t low = std::max<int64_t>(at.seen(row).first - first, 0),
-                  high = std::min(at.seen(row + rows - 1).second - first, count);
+    const auto [low, high] = at.seen_by_any(row, rows, first, count);
     if (low >= high) return;
-    load_queries(at, row, rows);
+    at.load_queries(row, rows, query_);
     constexpr int64_t kColumns = Right<T>::kColumns;
     const int64_t first_panel = low / kColumns, last_panel = (high + kColumns - 1) / kColumns;
     add_panels<T, Left::rows, Sums::set>(scores_.data, scores_.step, query_.data, query_.step, rows, keys_,
                                          first_panel, last_panel, 0, a_.depth);
-    const int64_t from = low / kPartialSums * kPartialSums, to = up(high, kPartialSums);
+    const int64_t from = low / kPartialSums * kPartialSums, to = round_up(high, kPartialSums);
     for (int64_t i = 0; i < rows; ++i) weigh(at, row + i, r + i, scores_.row(i), first, from, to, count);
     T* const sums = sums_.row(r);
     if (finite_)
@@ -311,7 +321,7 @@ class Forward {
       for (int64_t i = 0; i < rows; ++i) {
         const Piece one{piece.sequence, piece.group + g, piece.first, piece.last};
         weigh(Where<T>{a_, one}, piece.first + i, g * rows + i, scores_.row(g * rows + i), first, 0,
-              up(count, kPartialSums), count);
+              round_up(count, kPartialSums), count);
         own[g * rows + i] = clipped(at.seen(piece.first + i), first, count);
       }
     for (int64_t j = 0; j < count; j += kValuesAtOnce) {
@@ -344,14 +354,6 @@ class Forward {
       for (int64_t j = begin; j < end; ++j)
         all = L::fma(L::all(weights[j]), load_some(values[j] + offset + e, a_.width - e), all);
       L::store(sums + e, all);
-    }
-  }
-  LAZY_LEVEL_INLINE void load_queries(const Where<T>& at, int64_t row, int64_t rows,
-                                      int64_t to_row = 0) const {
-    for (int64_t i = 0; i < rows; ++i) {
-      const T* const from = a_.q + at.row(row + i) * a_.depth;
-      T* const to = query_.row(to_row + i);
-      for (int64_t e = 0; e < a_.depth; ++e) to[e] = from[e] * a_.factor;
     }
   }
   static std::pair<int64_t, int64_t> clipped(std::pair<int64_t, int64_t> seen, int64_t first, int64_t count) {
@@ -446,8 +448,8 @@ class Backward {
         dk_(memory_.lines(kKeysAtOnce, a_.depth)),
         dv_(memory_.lines(kKeysAtOnce, a_.width)),
         dq_(memory_.lines(kRowsAtOnce, a_.depth)),
-        lse_(memory_.take(up(kRowsAtOnce, 64))),
-        along_(memory_.take(up(kRowsAtOnce, 64))) {
+        lse_(memory_.take(round_up(kRowsAtOnce, 64))),
+        along_(memory_.take(round_up(kRowsAtOnce, 64))) {
     queries_.data = memory_.take(Right<T>::size(a_.depth, kRowsAtOnce));
     results_.data = memory_.take(Right<T>::size(a_.width, kRowsAtOnce));
     query_rows_.data = memory_.take(Right<T>::size(kRowsAtOnce, a_.depth));
@@ -458,9 +460,6 @@ class Backward {
   LAZY_LEVEL void run(const Piece& piece) {
     const Where<T> at{a_, piece};
     const int64_t rows = piece.last - piece.first;
-    if (work_.dq)
-      for (int64_t r = 0; r < rows; ++r)
-        std::fill_n(work_.dq + at.row(piece.first + r) * a_.depth, a_.depth, T{0});
     for (int64_t first = 0; first < at.keys; first += kKeysAtOnce) {
       const int64_t count = std::min(kKeysAtOnce, at.keys - first);
       for (int64_t j = 0; j < count; ++j) {
@@ -484,7 +483,7 @@ class Backward {
   static int64_t size(const VarlenAttention<T>& a) {
     const auto lines = [](int64_t rows, int64_t n) { return Parts<T>::size(rows, n); };
     return 2 * lines(kRowsAtOnce, a.depth) + 2 * lines(kKeysAtOnce, kRowsAtOnce) +
-           2 * lines(kKeysAtOnce, a.depth) + 2 * lines(kKeysAtOnce, a.width) + 2 * up(kRowsAtOnce, 64) +
+           2 * lines(kKeysAtOnce, a.depth) + 2 * lines(kKeysAtOnce, a.width) + 2 * round_up(kRowsAtOnce, 64) +
            Right<T>::size(a.depth, kRowsAtOnce) + Right<T>::size(a.width, kRowsAtOnce) +
            Right<T>::size(kRowsAtOnce, a.depth) + Right<T>::size(kRowsAtOnce, a.width) +
            Right<T>::size(kKeysAtOnce, a.depth);
@@ -492,17 +491,16 @@ class Backward {
 
   LAZY_LEVEL void block(const Where<T>& at, int64_t r, int64_t rows, int64_t first, int64_t count) {
     const int64_t row = at.piece.first + r;
-    const int64_t low = std::max<int64_t>(at.seen(row).first - first, 0),
-                  high = std::min(at.seen(row + rows - 1).second - first, count);
+    const auto [low, high] = at.seen_by_any(row, rows, first, count);
     if (low >= high) return;
+    at.load_queries(row, rows, query_);
     for (int64_t i = 0; i < rows; ++i) {
       const int64_t from = at.row(row + i);
-      for (int64_t e = 0; e < a_.depth; ++e) query_.row(i)[e] = a_.q[from * a_.depth + e] * a_.factor;
       const T *const g = work_.g + from * a_.width, *const y = work_.y + from * a_.width;
       along_[i] = dot(g, y, a_.width);
       lse_[i] = work_.lse[from];
     }
-    for (int64_t i = rows; i < up(rows, Lanes<T>::kCount); ++i)
+    for (int64_t i = rows; i < round_up(rows, Lanes<T>::kCount); ++i)
       along_[i] = 0, lse_[i] = std::numeric_limits<T>::infinity();
     const auto query = [&](int64_t i) { return query_.row(i); };
     const auto result = [&](int64_t i) { return work_.g + at.row(row + i) * a_.width; };

@@ -150,8 +150,7 @@ Blocks choose_device_blocks(const Program& p, const TileGroup& tile_group, const
 std::optional<double> time_of(const Program& p, const TileGroup& tile_group, const CapturedGraph& f) {
   double ns = 0;
   for (uint32_t i = tile_group.first; i < tile_group.first + tile_group.count; ++i) {
-    double n = 1;
-    for (const KernelDim& d : p.steps[i].dims) n *= static_cast<double>(extent_of(d, f));
+    const double n = indices_of(p.steps[i], f);
     if (n == 0) return {};
     ns += n * p.steps[i].kernel->nanoseconds();
   }

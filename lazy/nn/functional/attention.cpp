@@ -9,6 +9,7 @@
 #include "jit/calls/call.hpp"
 #include "jit/calls/varlen_attention.hpp"
 #include "lazy/autograd/second_derivatives.hpp"
+#include "lazy/core/operands.hpp"
 #include "lazy/core/policy.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "support/float_mode.hpp"
@@ -177,9 +178,7 @@ std::vector<Handle> gradients_by_blocks(const jit::Expanding& e, const jit::Call
                         rows(e[own + kOfResult]),
                         lse,
                         rows(r.as(q->dtype, e[own + kGradient]))};
-  std::vector<const Handle*> operands;
-  for (const Handle& h : all) operands.push_back(&h);
-  std::vector<Handle> g = detail::record_call(call, operands, e.site);
+  std::vector<Handle> g = detail::record_call(call, pointers_to(all), e.site);
   return {r.reshape(g[0], q->shape), r.reshape(g[1], k->shape), r.reshape(g[2], v->shape)};
 }
 
@@ -230,12 +229,6 @@ constinit const jit::CallDefinition kAttention{.name = kName,
                                                .infer = infer_attention,
                                                .expand = expand_attention,
                                                .vjp = attention_derivatives};
-
-std::vector<const Handle*> pointers_to(std::span<const Handle> all) {
-  std::vector<const Handle*> p;
-  for (const Handle& h : all) p.push_back(&h);
-  return p;
-}
 
 std::vector<Handle> attention_derivatives(const jit::CallGradients& d) {
   const auto how = d.spec.as<AttentionAttributes>();

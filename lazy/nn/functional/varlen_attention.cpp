@@ -6,6 +6,7 @@
 #include "jit/backend/registry.hpp"
 #include "jit/calls/varlen_attention.hpp"
 #include "lazy/autograd/second_derivatives.hpp"
+#include "lazy/core/operands.hpp"
 #include "lazy/core/policy.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/ops/recorder.hpp"
@@ -188,8 +189,7 @@ std::vector<Handle> varlen_second_derivatives(const jit::CallGradients& d) {
   return differentiate_gradients(d, by, [&](std::vector<Handle> all) {
     jit::Backend& backend = jit::backend_of(all[kQ]->device, d.site);
     const auto of_ops = [&](size_t operands) {
-      std::vector<const Handle*> p;
-      for (size_t i = 0; i < operands; ++i) p.push_back(&all[i]);
+      const std::vector<const Handle*> p = pointers_to(std::span(all).first(operands));
       const jit::Expanding e{d.spec, p, backend, backend.preferences(), d.site};
       return operands == own ? AttentionOfOps{e}.forward() : AttentionOfOps{e}.backward();
     };
@@ -211,8 +211,7 @@ std::vector<Handle> varlen_derivatives(const jit::CallGradients& d) {
   const auto how = d.spec.as<VarlenAttributes>();
   if (how.paged) fail<Error>(kVarlen, "keys in blocks have no derivative", d.site);
   if (how.sloped && d.wants(kExtra)) fail<Error>(kVarlen, "slopes have no derivative", d.site);
-  std::vector<const Handle*> operands;
-  for (const Handle& h : d.operands) operands.push_back(&h);
+  std::vector<const Handle*> operands = pointers_to(d.operands);
   for (const Handle& h : d.outputs) operands.push_back(&h);
   operands.push_back(&d.gradients[0]);
   std::vector<Handle> g = detail::record_call(jit::intern_call(kVarlenGradients, how), operands, d.site);
@@ -282,13 +281,11 @@ Ragged attend(const Ragged& query, const Tensor& key, const Tensor& value, const
     if (shape.size() != 2) r.fail<ShapeError>("a table " + to_string(shape) + " is not (N, M)");
     all.push_back(integers("tables", table, {n, shape[1]}));
   }
-  std::vector<const Handle*> operands;
-  for (const Handle& h : all) operands.push_back(&h);
   const VarlenAttributes how{.causal = o.causal,
                              .paged = table.defined(),
                              .sloped = o.slopes.defined(),
                              .window = static_cast<int32_t>(o.window.value)};
-  const Handle y = detail::record_call(jit::intern_call(kVarlenIntention, how), operands, s)[0];
+  const Handle y = detail::record_call(jit::intern_call(kVarlenIntention, how), pointers_to(all), s)[0];
   return {Tensor(r.as(t, y)), query.offsets};
 }
 

@@ -73,7 +73,7 @@ PagedStep PagedCache::extend(const std::vector<int64_t>& sequences, const std::v
         std::to_string(counts.size()) + " counts for " + std::to_string(sequences.size()) + " sequences", s);
   if (std::set(sequences.begin(), sequences.end()).size() != sequences.size())
     fail<Error>(kExtend, "a sequence is named twice", s);
-  // Of blocks that several share, each sequence but the last to go on in it needs a copy.
+  // Each sequence but the last that goes on in a shared block needs a copy of it.
   const auto blocks_of = [&](int64_t keys) { return (keys + block_ - 1) / block_; };
   std::map<int64_t, int64_t> users;
   const auto shares_last = [&](const Sequence& q, int64_t count) {

@@ -15,6 +15,7 @@
 #include "lazy/models/models.hpp"
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/optim.hpp"
+#include "tests/common/fails_at.hpp"
 #include "tests/common/folder.hpp"
 #include "tests/support/child.hpp"
 #include "tests/training/models/cases.hpp"
@@ -79,15 +80,7 @@ void compare(M& model, const Tensor& x, uint64_t expected, double most = 1e-4) {
 /// Checks that the call throws Error at this line, which names thaw().
 template <class F>
 void fails(F&& call, uint32_t line, const std::string& part = "thaw()") {
-  try {
-    call();
-    BOOST_ERROR("nothing was thrown, expected: " + part);
-  } catch (const Error& e) {
-    const std::string text = e.what();
-    BOOST_TEST(text.find(part) != text.npos, text);
-    BOOST_TEST(text.find("freeze.cpp:" + std::to_string(line)) != text.npos,
-               text << ", expected line " << line);
-  }
+  test::fails_at<Error>("freeze.cpp", line, part, call);
 }
 
 template <class Conv, class Norm>

@@ -15,6 +15,7 @@
 #include "lazy/lazy.hpp"
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/optim.hpp"
+#include "tests/common/fails_at.hpp"
 #include "tests/training/models/cases.hpp"
 
 using namespace lazy;
@@ -32,15 +33,7 @@ uint64_t replays() { return metrics().replays; }
 /// Checks that the call throws Error at this line with that text.
 template <class F>
 void fails(F&& call, uint32_t line, const std::string& part) {
-  try {
-    call();
-    BOOST_ERROR("nothing was thrown, expected: " + part);
-  } catch (const Error& e) {
-    const std::string text = e.what();
-    BOOST_TEST(text.find(part) != text.npos, text);
-    BOOST_TEST(text.find("replay.cpp:" + std::to_string(line)) != text.npos,
-               text << ", expected line " << line);
-  }
+  test::fails_at<Error>("replay.cpp", line, part, call);
 }
 
 Tensor mlp(const Tensor& x, const Tensor& w, const Tensor& b) { return softmax(tanh(linear(x, w, b)), -1); }

@@ -11,6 +11,7 @@
 #include "lazy/models/models.hpp"
 #include "lazy/nn/nn.hpp"
 #include "support/thread_share.hpp"
+#include "tests/common/fails_at.hpp"
 #include "tests/training/models/cases.hpp"
 
 using namespace lazy;
@@ -26,15 +27,7 @@ std::vector<float> all_of(const Tensor& t) { return t.to_vector<float>(); }
 /// Checks that the call throws an error at this line with that text.
 template <class F>
 void fails(F&& call, uint32_t line, const std::string& part) {
-  try {
-    call();
-    BOOST_ERROR("nothing was thrown, expected: " + part);
-  } catch (const std::exception& e) {
-    const std::string text = e.what();
-    BOOST_TEST(text.find(part) != text.npos, text);
-    BOOST_TEST(text.find("session.cpp:" + std::to_string(line)) != text.npos,
-               text << ", expected line " << line);
-  }
+  test::fails_at<std::exception>("session.cpp", line, part, call);
 }
 
 struct Images : nn::Module {
