@@ -1,5 +1,6 @@
 #include "backends/cpu/emitter/assembly.hpp"
 
+#include <bit>
 #include <cstdio>
 
 #include <cstring>
@@ -144,6 +145,16 @@ x86::Mem Assembly::lane_numbers(int width, int64_t first) {
     std::memcpy(&bytes[static_cast<size_t>(i * width)], &v, static_cast<size_t>(width));
   }
   return table(bytes, width * lanes);
+}
+
+bool Assembly::has_register_to_give() const {
+  return std::popcount((avx512() ? ~0u : 0xffffu) & ~reserved_vec) > left_free;
+}
+
+void Assembly::give_register(uint16_t variable) {
+  const int r = 31 - __builtin_clz((avx512() ? ~0u : 0xffffu) & ~reserved_vec);
+  reserved_vec |= 1u << r;
+  variables[variable].reg = static_cast<int8_t>(r);
 }
 
 uint16_t Assembly::new_variable(Type t) {

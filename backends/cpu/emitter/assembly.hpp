@@ -87,6 +87,10 @@ class Assembly {
   std::vector<Variable> variables;
   uint16_t new_variable(vir::Type t);  // which has no place yet
   uint32_t reserved_vec = 0;           // registers that variables occupy
+  int left_free = 0;                   // number of registers that variables leave to a block's values
+  bool has_register_to_give() const;
+  /// Gives the variable a register of its own. Call only while has_register_to_give().
+  void give_register(uint16_t variable);
   uint32_t reserved_k = 0;
 
   // pointers of operands: `pointer_reg[k]` or, when negative, on the frame at `pointer_frame[k]`

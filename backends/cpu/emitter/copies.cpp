@@ -364,12 +364,9 @@ void Copies::pin_in_order(std::vector<Candidate>& order, int registers) {
     return x.uses != y.uses ? x.uses > y.uses : key(x.v, x.row, x.vec) < key(y.v, y.row, y.vec);
   });
   for (const Candidate& c : order) {
-    if (registers-- <= 0) break;
-    const uint32_t free = (as_.avx512() ? ~0u : 0xffffu) & ~as_.reserved_vec;
-    const int r = 31 - __builtin_clz(free);
-    as_.reserved_vec |= 1u << r;
+    if (registers-- <= 0 || !as_.has_register_to_give()) break;
     needed_later_[c.v] = 1;
-    as_.variables[kept(c.v, c.row, c.vec)].reg = static_cast<int8_t>(r);
+    as_.give_register(kept(c.v, c.row, c.vec));
   }
 }
 

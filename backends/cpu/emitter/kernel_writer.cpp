@@ -56,6 +56,7 @@ void KernelWriter::write() {
   if (k_.has_epilogue()) legalize(epilogue_, isa_);
   choose_lanes();
   as_ = std::make_unique<Assembly>(k_, isa_, lanes_);
+  as_->left_free = std::max(most_at_once(body_.code), most_at_once(epilogue_.code));
   schedule_.isa = isa_;
   schedule_.lanes = lanes_;
   schedule_.instructions = static_cast<int>(body_.code.size());

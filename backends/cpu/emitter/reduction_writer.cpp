@@ -46,11 +46,8 @@ void ReductionWriter::make_accumulators(int partials, int copies) {
 void ReductionWriter::pin_hot(int available) {
   for (AccumulatorPlaces& p : red_->acc)
     for (uint16_t v : p.hot) {
-      if (available-- <= 0) return;
-      const uint32_t free = (as_->avx512() ? ~0u : 0xffffu) & ~as_->reserved_vec;
-      const int r = 31 - __builtin_clz(free);
-      as_->reserved_vec |= 1u << r;
-      as_->variables[v].reg = static_cast<int8_t>(r);
+      if (available-- <= 0 || !as_->has_register_to_give()) return;
+      as_->give_register(v);
     }
 }
 
