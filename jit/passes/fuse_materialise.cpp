@@ -8,6 +8,13 @@ namespace {
 // A kernel's body is cut after so many ops: compile time stays linear and code sane.
 constexpr uint32_t kMaxBody = 3000;
 
+/// Returns the value that `v`, an output, is a permuted view of; v itself if it is another value. That gets the memory: it
+/// is written in its own order, and the output lies as the recorded view says.
+uint32_t unpermuted(const FusionDraft& d, uint32_t v) {
+  while (d.at(v).op == Op::permute && !d.exists(v)) v = d.at(v).operand[0];
+  return v;
+}
+
 void materialise_results(FusionDraft& d) {
   for (uint32_t v : d.order) {
     ValueFacts& f = d.facts[v];
@@ -16,6 +23,8 @@ void materialise_results(FusionDraft& d) {
     const bool is_output = d.at(v).output && d.trace.same_as[v] == v;
     f.materialised = always_materialised(k) || f.packs_side ||
                      (is_output && (is_computed(k) || k == OpKind::call || is_source(d.at(v).op)));
+    if (!is_output || f.materialised) continue;
+    if (const uint32_t o = unpermuted(d, v); is_computed(d.kind(o))) d.facts[o].materialised = true;
   }
 }
 
@@ -57,7 +66,7 @@ bool is_alias(const FusionDraft& d, uint32_t v) {
 void materialise_viewed_outputs(FusionDraft& d) {
   for (uint32_t v : d.order)
     if (d.facts[v].needed && d.at(v).output && d.trace.same_as[v] == v && d.kind(v) == OpKind::view)
-      d.facts[v].materialised |= !is_alias(d, v);  // what an update starts from must exist itself
+      if (!is_alias(d, v)) d.facts[unpermuted(d, v)].materialised = true;
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ Handle separate_frozen(const Tensor& t, bool frozen, const Site& s) {
   const Handle& from = value.handle();
   Handle own = separate(from, s);
   own->contiguous_axis = from->contiguous_axis;
+  own->channels_last = from->channels_last;
   own->marks.store(from->marks.load(std::memory_order_relaxed), std::memory_order_relaxed);
   own->underived = false;
   if (frozen && own->buffer) own->buffer->mark_unchanging();

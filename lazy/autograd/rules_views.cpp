@@ -1,5 +1,6 @@
 // Holds the rules of views and of slice updates: a gradient goes back the way its value came.
 #include "lazy/autograd/rules.hpp"
+#include "lazy/core/memory_format.hpp"
 
 namespace lazy::detail {
 namespace {
@@ -13,7 +14,11 @@ void reshaped(D d) {
 void permuted(D d) {
   Dims back(d.op.attributes.axes.size(), 0);
   for (int i = 0; i < back.size(); ++i) back[static_cast<int>(d.op.attributes.axes[i])] = i;
-  d.to(0, [&] { return permute(d.g(), back); });
+  d.to(0, [&] {
+    // The gradient of an image that was seen with its channels last lies as the image does.
+    const bool last = d.x(0).handle()->channels_last && moves_channels_last(d.op.attributes.axes);
+    return last ? d.term(seen_first(d.g().handle(), d.site)) : permute(d.g(), back);
+  });
 }
 
 /// Summed by Differentiation::to, as for any operand that was broadcast.

@@ -6,6 +6,7 @@
 #include "jit/backend/registry.hpp"
 #include "jit/graph/layout.hpp"
 #include "lazy/core/fold.hpp"
+#include "lazy/core/memory_format.hpp"
 #include "lazy/core/scalar.hpp"
 
 namespace lazy::detail {
@@ -110,6 +111,8 @@ Handle cast(const Handle& h, DType t, const Site& s) {
   if (h->dtype == t) return h;
   if (is_constant(h))
     return folded(Op::cast, {&h}, convert(h->scalar, h->dtype, t), t, h->shape, h->device, s);
+  if (h->channels_last) [[unlikely]]
+    return seen_first(cast(seen_last(h, s), t, s), s);
   return detail::record(Op::cast, {&h}, t, h->shape, s);
 }
 
@@ -118,10 +121,18 @@ Handle unary(Op op, const Handle& h, const Site& s, unsigned given) {
   jit::Scalar value;
   if (is_constant(h) && fold(op, h->dtype, h->scalar, value))
     return folded(op, {&h}, value, t, h->shape, h->device, s);
+  if (h->channels_last) [[unlikely]]
+    return seen_first(unary(op, seen_last(h, s), s), s);
   return detail::record(op, {&h}, t, h->shape, s, {}, given);
 }
 
 namespace {
+
+/// Records a pointwise op of operands in channels-last memory, which have been checked.
+template <class F>
+[[gnu::noinline]] Handle in_channels_last(int rank, const Handle& a, const Handle& b, const Site& s, F&& record) {
+  return seen_first(record(broadcast_last(a, rank, s), broadcast_last(b, rank, s)), s);
+}
 
 /// Computes an op of two constants; returns none if the op is not folded.
 [[gnu::noinline]] std::optional<Handle> fold_two(Op op, const Handle& a, const Handle& b, DType t,
@@ -138,6 +149,14 @@ namespace {
 
 Handle binary(const char* name, Op op, const Handle& a, const Handle& b, const Site& s, unsigned given) {
   const DType t = jit::row_of(op).rule == jit::DTypeRule::logical ? bool_ : a->dtype;
+  if (a->channels_last | b->channels_last) [[unlikely]] {
+    const Shape shape = broadcast_shapes(name, a->shape, b->shape, s);
+    check_devices(name, {&a, &b}, s);
+    if (carries_format({&a, &b}, shape))
+      return in_channels_last(shape.size(), a, b, s, [&](const Handle& x, const Handle& y) {
+        return binary(name, op, x, y, s);
+      });
+  }
   if (a->shape == b->shape && a->device == b->device && !is_constant(a)) [[likely]]
     return detail::record(op, {&a, &b}, t, a->shape, s, {}, given);
   const Shape shape = broadcast_shapes(name, a->shape, b->shape, s);
@@ -151,12 +170,21 @@ Handle where(const char* name, const Handle& condition, const Handle& a, const H
   const Shape shape =
       broadcast_shapes(name, condition->shape, broadcast_shapes(name, a->shape, b->shape, s), s);
   check_devices(name, {&condition, &a, &b}, s);
+  if ((condition->channels_last | a->channels_last | b->channels_last) &&
+      carries_format({&condition, &a, &b}, shape)) [[unlikely]]
+    return in_channels_last(shape.size(), a, b, s, [&](const Handle& x, const Handle& y) {
+      return where(name, broadcast_last(condition, shape.size(), s), x, y, s);
+    });
   return detail::record(Op::where, {&condition, &a, &b}, a->dtype, shape, s);
 }
 
 Handle fma(const char* name, const Handle& a, const Handle& b, const Handle& c, const Site& s) {
   const Shape shape = broadcast_shapes(name, broadcast_shapes(name, a->shape, b->shape, s), c->shape, s);
   check_devices(name, {&a, &b, &c}, s);
+  if ((a->channels_last | b->channels_last | c->channels_last) && carries_format({&a, &b, &c}, shape)) [[unlikely]]
+    return in_channels_last(shape.size(), a, b, s, [&](const Handle& x, const Handle& y) {
+      return fma(name, x, y, broadcast_last(c, shape.size(), s), s);
+    });
   return detail::record(Op::fma, {&a, &b, &c}, a->dtype, shape, s);
 }
 
@@ -180,7 +208,9 @@ Handle permute(const Handle& h, const Dims& axes, const Site& s) {
 Handle alias_of(const Handle& h, const Site& s) {
   jit::Attributes unmoved;
   for (int axis = 0; axis < h->shape.size(); ++axis) unmoved.axes.push_back(axis);
-  return detail::record(Op::permute, {&h}, h->dtype, h->shape, s, std::move(unmoved));
+  Handle alias = detail::record(Op::permute, {&h}, h->dtype, h->shape, s, std::move(unmoved));
+  alias->channels_last = h->channels_last;
+  return alias;
 }
 
 Handle matrix_transpose(const Handle& h, const Site& s) {
@@ -201,7 +231,9 @@ Handle slice(const Handle& h, const Dims& start, const Dims& step, const Shape& 
   bool same = shape == h->shape;
   for (int i = 0; i < start.size(); ++i) same = same && start[i] == 0 && (step[i] == 1 || shape[i] <= 1);
   if (same) return h;
-  return view(Op::slice, h, shape, s, {.ints = start, .steps = step, .axes = {}});
+  Handle part = view(Op::slice, h, shape, s, {.ints = start, .steps = step, .axes = {}});
+  part->channels_last = h->channels_last;
+  return part;
 }
 
 Handle window(const Handle& h, const Dims& axes, const Dims& step, const Dims& dilation, const Shape& shape,

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "lazy/core/memory_format.hpp"
+
 namespace lazy::detail {
 namespace {
 
@@ -103,6 +105,8 @@ Handle overwritten(DType t, const Shape& shape, Device device, const Site& s) {
 Handle transfer(const Handle& h, Device device, const Site& s) {
   const Handle* const operand = &h;
   if (any_recipes()) check_read({&operand, 1}, s);
+  if (h->channels_last && h->device != device)  // a transfer's result is packed
+    return seen_first(detail::transfer(seen_last(h, s), device, s), s);
   Handle result = jit::transfer(h, device, s);
   if (result.get() == h.get()) return result;
   if (observed()) tell_transferred(h, result, s);

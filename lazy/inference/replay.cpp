@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cmath>
 #include <string>
 
 #include "jit/graph/accuracy.hpp"
@@ -14,6 +16,7 @@
 #include "lazy/inference/reads.hpp"
 #include "support/config.hpp"
 #include "support/lock.hpp"
+#include "support/log.hpp"
 
 namespace lazy::detail {
 /// Holds the graph of one call, and what it was recorded with.
@@ -38,7 +41,7 @@ struct Replayer::Plan {
 
   /// Holds what a program may rely on of an input.
   struct Numbers {
-    bool defined = false, contiguous = true;
+    bool defined = false, contiguous = true, channels_last = false;
     DType dtype{};
     Device device{};
     int8_t contiguous_axis = 0;
@@ -49,6 +52,7 @@ struct Replayer::Plan {
     explicit Numbers(const jit::Node* n) : defined(n != nullptr) {
       if (!n) return;
       contiguous = n->contiguous;
+      channels_last = n->channels_last;
       dtype = n->dtype;
       device = n->device;
       contiguous_axis = n->contiguous_axis;
@@ -59,7 +63,7 @@ struct Replayer::Plan {
     bool fit(const jit::Node* n) const {
       if (!n || !defined) return !n && !defined;
       if (n->dtype != dtype || n->contiguous != contiguous || n->device != device || !(n->shape == shape) ||
-          n->contiguous_axis != contiguous_axis || n->marks.load(std::memory_order_relaxed) != marks)
+          n->contiguous_axis != contiguous_axis || n->channels_last != channels_last || n->marks.load(std::memory_order_relaxed) != marks)
         return false;
       return contiguous || n->strides == strides;
     }
@@ -85,6 +89,7 @@ Handle stand_in(const Handle& h, const Site& s) {
   if (!h) return {};
   Handle alias = alias_of(h, s);
   alias->contiguous_axis = h->contiguous_axis;
+  alias->channels_last = h->channels_last;
   alias->marks.store(h->marks.load(std::memory_order_relaxed), std::memory_order_relaxed);
   return alias;
 }
@@ -119,6 +124,11 @@ void compute(const Handle& h, const Site& s, bool argument = false) {
   jit::evaluate(one, jit::Cause::eval, s);
 }
 
+/// True for what may be an image, whose channels are not in the last place of its memory.
+bool lies_first(const jit::Node* n) {
+  return is_float(n->dtype) && (n->shape.size() == 4 || n->shape.size() == 5) && !n->channels_last;
+}
+
 }  // namespace
 
 struct Replayer::All {
@@ -131,6 +141,7 @@ struct Replayer::All {
   std::atomic<uint64_t> now{0};
   std::atomic<size_t> most{64};  // shapes
   std::atomic<bool> by_modes{true};
+  std::atomic<bool> by_format{false};  // images are tried in channels-last memory, too
   Mutex recording;  // one thread at a time records
 
   std::shared_ptr<const Plans> known() {
@@ -179,8 +190,9 @@ struct Replayer::All {
     return nullptr;
   }
 
+  /// Records a call; if `last`, the function's images are put into channels-last memory first, and its results back.
   std::shared_ptr<Plan> record(const Settings& settings, std::span<const Replayed* const> arguments,
-                               const Site& s) {
+                               bool last, const Site& s) {
     auto plan = std::make_shared<Plan>();
     plan->settings = settings;
     for (const Replayed* a : arguments) plan->sizes.push_back(a->tensors.size());
@@ -195,10 +207,11 @@ struct Replayer::All {
         const Observing observing(reads);
         const jit::Capturing capturing;
         std::vector<Tensor> tensors;
-        for (const Handle& h : inputs) tensors.emplace_back(h);
+        for (const Handle& h : inputs)
+          tensors.push_back(last && lies_first(h.get()) ? Tensor(h).to_memory_format(channels_last, s) : Tensor(h));
         for (Tensor& t : call(tensors, plan->sizes)) {
           if (!t.defined()) throw Error("replay: the function returns a tensor that holds nothing", s);
-          outputs.push_back(t.handle());
+          outputs.push_back((last ? t.contiguous(s) : t).handle());
         }
         tensors.clear();
         if (reads.pending.empty()) {
@@ -222,6 +235,34 @@ struct Replayer::All {
       for (DoubtfulRead& d : plan->doubtful) d.handles = d.value->handles();
       return plan;
     }
+  }
+
+  /// Records a call, and for images another that has them in channels-last memory; returns the faster one.
+  std::shared_ptr<Plan> record_faster(const Settings& settings, std::span<const Replayed* const> arguments,
+                                      Nodes& nodes, const Site& s) {
+    auto given = record(settings, arguments, false, s);
+    const auto all = nodes.all();
+    if (!by_format.load(std::memory_order_relaxed) || std::none_of(all.begin(), all.end(), lies_first)) return given;
+    auto last = record(settings, arguments, true, s);
+    constexpr int kRounds = 5;  // the first one computes what is kept of weights
+    double best[2] = {HUGE_VAL, HUGE_VAL};
+    for (int round = 0; round < kRounds; ++round)
+      for (const int i : {0, 1}) {
+        const size_t count = nodes.all().size();
+        Plan* const p = find({i ? last : given}, settings, arguments, nodes, s);
+        if (!p) return given;
+        ReplayResults results;
+        const auto begin = std::chrono::steady_clock::now();
+        p->recording->run(nodes.all(), results.resize(p->recording->outputs()));
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+        nodes.cut(count);
+        if (round > 0) best[i] = std::min(best[i], took.count());
+      }
+    const bool faster = best[1] < best[0];
+    if (logging::enabled(logging::Channel::flush))
+      logging::print(logging::Channel::flush, "session at %s: images as given %.1f us, channels last %.1f us",
+                     to_string(s).c_str(), best[0] * 1e6, best[1] * 1e6);
+    return faster ? last : given;
   }
 
   /// Calls the function as if there were no replay.
@@ -250,6 +291,7 @@ Replayer::~Replayer() = default;
 void Replayer::keep_at_most(size_t shapes) noexcept {
   all_->most.store(std::max<size_t>(shapes, 1), std::memory_order_relaxed);
 }
+void Replayer::choose_format() noexcept { all_->by_format.store(true, std::memory_order_relaxed); }
 void Replayer::ignore_modes() noexcept { all_->by_modes.store(false, std::memory_order_relaxed); }
 
 void Replayer::call(std::span<const Replayed* const> arguments, ReplayResults& results, const Site& caller) {
@@ -275,7 +317,7 @@ void Replayer::call(std::span<const Replayed* const> arguments, ReplayResults& r
     known = all_->known();
     plan = all_->find(*known, settings, arguments, nodes, s);  // another thread may have been faster
     if (!plan) {
-      all_->keep(all_->record(settings, arguments, s));
+      all_->keep(all_->record_faster(settings, arguments, nodes, s));
       known = all_->known();
       plan = all_->find(*known, settings, arguments, nodes, s);
       if (!plan) return all_->as_ever(arguments, results, s);

@@ -4,6 +4,7 @@
 
 #include "jit/calls/concat.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/memory_format.hpp"
 
 namespace lazy {
 namespace {
@@ -85,6 +86,12 @@ Tensor concat(const std::vector<Tensor>& xs, IntegerArg axis, Site s) {
                            " differ in more than axis " + std::to_string(a),
                        s);
     parts.push_back(detail::Operand(op, arg, t).take());
+  }
+  bool last = parts.size() > 1;
+  for (const Handle& p : parts) last = last && p->channels_last;
+  if (last) {
+    for (Handle& p : parts) p = detail::seen_last(p, s);
+    return Tensor(detail::seen_first(joined(op, parts, detail::axis_last(a, first.size()), s), s));
   }
   return detail::returned(joined(op, parts, a, s), Arg(xs[0], s));
 }

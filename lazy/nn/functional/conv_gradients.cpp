@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "lazy/core/memory_format.hpp"
 #include "lazy/core/policy.hpp"
 #include "lazy/nn/functional/conv_problem.hpp"
 #include "lazy/nn/functional/phases.hpp"
@@ -123,34 +124,56 @@ Handle by_spreading(const ConvLayer& c, const Handle& g, const Handle& w, const 
       .handle();
 }
 
-/// Multiplies g by the weights, which gives the elements of windows that lie side by side: (N, C, R...,
-/// K...).
-Handle by_patches(const ConvLayer& c, const Handle& g, const Handle& w, const Shape& image, const Site& s) {
+/// Multiplies g (N, O, R...) by the weights, which gives the elements of windows that lie side by side: (N, C, R..., K...).
+Handle patches_first(const ConvLayer& c, const Handle& g, const Handle& w, const Site& s) {
   const int n = c.spatial();
-  const int64_t groups = c.groups;
-  const bool first = c.layout == channels_first;
-  const Handle kernel = first ? w : detail::permute(w, joined({{n + 1, n}, range(0, n)}), s),
-               given = channels_from_last(channels_to_last(g, c.layout, s), channels_first, s);
-  const int64_t out = kernel->shape[0] / groups, depth = numel(kernel->shape) / kernel->shape[0],
-                count = numel(given->shape) / (given->shape[0] * given->shape[1]);
-  const Handle rows = detail::permute(detail::reshape(kernel, {groups, out, depth}, s), {0, 2, 1}, s);
-  const Handle columns = detail::reshape(given, {given->shape[0], groups, out, count}, s);
+  const int64_t groups = c.groups, out = w->shape[0] / groups, depth = numel(w->shape) / w->shape[0],
+                count = numel(g->shape) / (g->shape[0] * g->shape[1]);
+  const Handle rows = detail::permute(detail::reshape(w, {groups, out, depth}, s), {0, 2, 1}, s);
+  const Handle columns = detail::reshape(g, {g->shape[0], groups, out, count}, s);
   const Handle product = detail::matmul(kImage, rows, columns, s);  // (N, G, C / G K..., R...)
-  Shape apart{given->shape[0], groups * kernel->shape[1]}, whole = apart;
-  Dims order{0, 1}, from(n, 0), extents(n, 0);
-  for (int i = 0; i < n; ++i) apart.push_back(kernel->shape[i + 2]);
+  Shape apart{g->shape[0], groups * w->shape[1]};
+  for (int i = 0; i < n; ++i) apart.push_back(w->shape[i + 2]);
+  for (int i = 0; i < n; ++i) apart.push_back(g->shape[i + 2]);
+  return detail::permute(detail::reshape(product, apart, s),
+                         joined({{0, 1}, range(n + 2, 2 * n + 2), range(2, n + 2)}), s);
+}
+
+/// Multiplies g (N, R..., O) likewise: (N, R..., K..., C).
+Handle patches_last(const ConvLayer& c, const Handle& g, const Handle& w, const Site& s) {
+  const int n = c.spatial();
+  const int64_t groups = c.groups, out = w->shape[n + 1] / groups, depth = numel(w->shape) / w->shape[n + 1],
+                count = numel(g->shape) / g->shape[n + 1];
+  const Handle rows = detail::permute(detail::reshape(g, {count, groups, out}, s), {1, 0, 2}, s);
+  const Handle columns = detail::permute(detail::reshape(w, {depth, groups, out}, s), {1, 2, 0}, s);
+  const Handle product = detail::matmul(kImage, rows, columns, s);  // (G, N R..., K... C / G)
+  Shape apart{groups}, together;
+  for (int i = 0; i <= n; ++i) apart.push_back(g->shape[i]), together.push_back(g->shape[i]);
+  for (int i = 0; i < n; ++i) apart.push_back(w->shape[i]), together.push_back(w->shape[i]);
+  apart.push_back(w->shape[n]), together.push_back(groups * w->shape[n]);
+  const Handle split = detail::permute(detail::reshape(product, apart, s),
+                                       joined({range(1, 2 * n + 2), {0, 2 * n + 2}}), s);
+  return detail::reshape(split, together, s);
+}
+
+/// Puts windows that lie side by side into an image.
+Handle by_patches(const ConvLayer& c, const Handle& g, const Handle& w, const Shape& image, const Site& s) {
+  const int n = c.spatial(), axis = c.first();  // of the first R, which the K follow
+  Handle patches = axis == 2 ? patches_first(c, g, w, s) : patches_last(c, g, w, s);
+  Dims order = range(0, axis), from(n, 0), extents(n, 0);
+  Shape whole;
+  for (int i = 0; i < axis; ++i) whole.push_back(patches->shape[i]);
   for (int i = 0; i < n; ++i) {
-    apart.push_back(given->shape[i + 2]);
-    order.push_back(n + 2 + i), order.push_back(2 + i);
-    whole.push_back(given->shape[i + 2] * c.stride[i]);
+    order.push_back(axis + i), order.push_back(axis + n + i);
+    whole.push_back(patches->shape[axis + i] * c.stride[i]);
     from[i] = c.padding[i];
-    extents[i] = image[c.first() + i];
+    extents[i] = image[axis + i];
   }
-  Handle patches = detail::permute(detail::reshape(product, apart, s), order, s);
+  if (axis == 1) order.push_back(2 * n + 1), whole.push_back(patches->shape.back());
+  patches = detail::permute(patches, order, s);
   for (int i = 0; i < n; ++i)  // to windows as long as they are apart
-    patches = framed(kImage, patches, 3 + 2 * i, {0}, {c.stride[i]}, 0, s);
-  const Handle all = framed(kImage, detail::reshape(patches, whole, s), 2, from, extents, 0, s);
-  return channels_from_last(channels_to_last(all, channels_first, s), c.layout, s);
+    patches = framed(kImage, patches, axis + 1 + 2 * i, {0}, {c.stride[i]}, 0, s);
+  return framed(kImage, detail::reshape(patches, whole, s), axis, from, extents, 0, s);
 }
 
 Handle image_gradient(const ConvLayer& c, const Handle& g, const Handle& w, const Shape& image,
@@ -358,32 +381,37 @@ std::vector<Handle> transposed_derivatives(const ConvLayer& c, const Differentia
 
 Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
   using namespace detail;
-  const Problem p = problem("conv_transpose", x, w, options);
+  Problem p = problem("conv_transpose", x, w, options);
   const PolicyScope asked(nullptr);  // convolutions that it is made of go by its dtype
   const Site& s = p.site;
   const int n = p.spatial();
   const Dims extra = per_axis(p.name, "output_padding", options.output_padding, n, 0, s);
   if (options.padding.same || options.padding_mode != PadMode::constant)
     fail<Error>(p.name, "pads by numbers of zeros only", s);
-  const ConvLayer c(p);
-  const bool first = c.layout == channels_first;
+  const bool first = p.layout == channels_first;
   const int channel = first ? 1 : n + 1;
   const int64_t channels = p.weights->shape[first ? 0 : n], out = p.weights->shape[first ? 1 : n + 1];
   check_groups(p, p.given->shape[channel], channels, channels);
   Shape result = p.given->shape;
   result[channel] = narrow(p.name, "an extent of", Wide(out) * p.groups, s);
   for (int i = 0; i < n; ++i) {
-    int64_t& extent = result[c.first() + i];
+    int64_t& extent = result[(first ? 2 : 1) + i];
     extent = narrow(p.name, "an extent of",
                     span_of(extent, p.stride[i]) - Wide(p.padding[i]) * 2 +
-                        span_of(p.weights->shape[c.kernel() + i], p.dilation[i]) - 1 + extra[i],
+                        span_of(p.weights->shape[(first ? 2 : 0) + i], p.dilation[i]) - 1 + extra[i],
                     s);
     if (extent < 1) p.mismatch("nothing is left between the paddings of spatial axis " + std::to_string(i));
   }
   check_countable(p.name, result, s);
+  const bool last = p.take_format(true);
+  if (last) {
+    for (int i = 1; i <= n; ++i) std::swap(result[i], result[i + 1]);
+  }
+  const ConvLayer c(p);
   Composite whole(p.name, {&p.given, &p.weights, &p.bias}, s);
-  return Tensor(whole.result(biased(p, image_gradient(c, p.given, turned(c, p.weights, s), result, s)),
-                             [c](const Differentiated& d) { return transposed_derivatives(c, d); }));
+  Handle y = whole.result(biased(p, image_gradient(c, p.given, turned(c, p.weights, s), result, s)),
+                          [c](const Differentiated& d) { return transposed_derivatives(c, d); });
+  return Tensor(last ? seen_first(y, s) : std::move(y));
 }
 
 }  // namespace lazy

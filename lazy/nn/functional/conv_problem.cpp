@@ -1,6 +1,7 @@
 #include "lazy/nn/functional/conv_problem.hpp"
 
 #include "lazy/core/advice.hpp"
+#include "lazy/core/memory_format.hpp"
 #include "lazy/core/policy.hpp"
 
 #include <algorithm>
@@ -72,6 +73,16 @@ Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions& o) {
     fail<ShapeError>(name, "groups is " + std::to_string(o.groups.value) + ": at least 1 is needed", s);
   check_devices(name, {&p.given, &p.weights}, s);
   return p;
+}
+
+bool Problem::take_format(bool transposed) {
+  if (layout != channels_first || !(given->channels_last || weights->channels_last)) return false;
+  const int n = spatial();
+  given = seen_last(given, site);
+  // (O, C / groups, K...) -> (K..., C / groups, O), or (C, O / groups, K...) -> (K..., C, O / groups)
+  weights = permute(weights, joined({range(2, n + 2), transposed ? Dims{0, 1} : Dims{1, 0}}), site);
+  layout = channels_last;
+  return true;
 }
 
 void check_groups(const Problem& p, int64_t channels, Wide expected, int64_t divided) {

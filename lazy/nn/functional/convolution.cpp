@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "jit/calls/call.hpp"
+#include "lazy/core/memory_format.hpp"
 #include "lazy/nn/functional/channels.hpp"
 #include "lazy/nn/functional/conv_problem.hpp"
 #include "lazy/nn/functional/positions.hpp"
@@ -126,7 +127,7 @@ const jit::CallDefinition& definition_of(std::string_view name) {
 /// `p.padding` is what is left to pad.
 void pad_image(Problem& p, const ConvOptions& o) {
   const int n = p.spatial();
-  const int first = o.layout == channels_first ? 2 : 1, kernel = o.layout == channels_first ? 2 : 0;
+  const int first = p.layout == channels_first ? 2 : 1, kernel = p.layout == channels_first ? 2 : 0;
   Dims after = p.padding;
   bool even = true;
   for (int i = 0; o.padding.same && i < n; ++i) {
@@ -154,11 +155,12 @@ Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options)
   check_groups(p, p.given->shape[first ? 1 : n + 1], Wide(p.weights->shape[in]) * p.groups,
                p.weights->shape[out]);
   check_bias(p, p.weights->shape[out]);
+  const bool last = p.take_format(false);
   pad_image(p, options);
   const Handle* const operands[] = {&p.given, &p.weights, &p.bias};
   const std::span<const Handle* const> some(operands, p.bias ? 3 : 2);
-  return Tensor(
-      detail::record_call(jit::intern_call(definition_of(name), ConvAttributes(p)), some, p.site)[0]);
+  Handle y = detail::record_call(jit::intern_call(definition_of(name), ConvAttributes(p)), some, p.site)[0];
+  return Tensor(last ? seen_first(y, p.site) : std::move(y));
 }
 
 Tensor of_rank(const char* name, int n, Arg& x, Arg& w, const ConvOptions& options) {

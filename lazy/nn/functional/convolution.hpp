@@ -9,10 +9,6 @@
 
 namespace lazy {
 
-/// Says where an image has its channels: (N, C, spatial...) or (N, spatial..., C).
-enum class ChannelLayout : uint8_t { first, last };
-inline constexpr ChannelLayout channels_first = ChannelLayout::first, channels_last = ChannelLayout::last;
-
 /// Asks for as much padding as gives the result the image's extents.
 struct SamePadding {};
 inline constexpr SamePadding same_padding{};

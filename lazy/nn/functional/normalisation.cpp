@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "jit/calls/call.hpp"
+#include "lazy/core/memory_format.hpp"
 #include "lazy/formula/formula.hpp"
 #include "lazy/nn/functional/norms.hpp"
 #include "lazy/nn/functional/spatial.hpp"
@@ -219,6 +220,8 @@ void check_channels(const Formula& f, const char* what, const MaybeTensor& t, co
 
 Tensor batch_norm(Arg x, const MaybeTensor& running_mean, const MaybeTensor& running_var,
                   const MaybeTensor& weight, const MaybeTensor& bias, double eps, ChannelLayout layout) {
+  if (lies_last(x, layout))
+    return image_first(batch_norm(arg_last(x), running_mean, running_var, weight, bias, eps, channels_last), x.site());
   if (!running_mean.defined() || !running_var.defined()) throw_empty(kBatchNormName, x.site());
   const Formula f(kBatchNormName, {&x}, {&running_mean, &running_var, &weight, &bias});
   const Handle given = Operand(f.name, x, f.result).take(), least = f.number(eps, f.work);
@@ -274,6 +277,13 @@ BatchNormResult trained(const Formula& f, const Term& v, const Channels& c, cons
 
 BatchNormResult batch_norm_training(Arg x, const MaybeTensor& running_mean, const MaybeTensor& running_var,
                                     const BatchNormOptions& o) {
+  if (lies_last(x, o.layout)) {
+    BatchNormOptions last = o;
+    last.layout = channels_last;
+    BatchNormResult r = batch_norm_training(arg_last(x), running_mean, running_var, last);
+    r.output = image_first(r.output, x.site());
+    return r;
+  }
   const Formula f("batch_norm_training", {&x}, {&o.weight, &o.bias});
   const Term v = f.term(x);
   const Channels c(v, o.layout);
@@ -293,47 +303,57 @@ BatchNormResult instance_norm_training(Arg x, const MaybeTensor& running_mean, c
 
 namespace {
 
-/// Normalises groups of neighbouring channels of x (N, C, ...).
-Tensor grouped_norm(const Formula& f, const Term& v, int64_t groups, const Tensor& weight, const Tensor& bias,
-                    double eps) {
-  const Channels c(v, channels_first);
+/// Normalises groups of neighbouring channels of x, (N, C, ...) or (N, ..., C).
+Term grouped_norm(const Formula& f, const Term& v, int64_t groups, const Tensor& weight, const Tensor& bias,
+                  double eps, ChannelLayout layout) {
+  const Channels c(v, layout);
   if (groups < 1 || c.count % groups != 0)
     f.fail<ShapeError>(std::to_string(c.count) + " channels do not make " + std::to_string(groups) +
                        " groups");
   Composite whole(f.name, {&v.handle(), &weight.handle(), &bias.handle()}, f.site);
-  // (N, C, S...) -> (N, groups, C / groups, S...)
-  Spread spread{{v.extent(0), groups, c.count / groups}, {1, groups, c.count / groups}, {}, {2}, {0}};
-  for (int i = 2; i < v.rank(); ++i) {
-    spread.shape.push_back(v.extent(i));
-    spread.parameters_shape.push_back(1);
-    spread.common.push_back(i + 1);
+  // (N, C, S...) -> (N, groups, C / groups, S...), (N, S..., C) -> (N, S..., groups, C / groups)
+  Spread spread{{v.extent(0)}, {1}, {}, {}, {0}};
+  for (int i = 1; i < v.rank(); ++i) {
+    const bool channel = i == c.axis;
+    if (channel) spread.shape.push_back(groups), spread.parameters_shape.push_back(groups);
+    else spread.common.push_back(spread.shape.size());
+    spread.shape.push_back(channel ? c.count / groups : v.extent(i));
+    spread.parameters_shape.push_back(channel ? c.count / groups : 1);
+    if (channel) spread.statistics.push_back(spread.shape.size() - 1);
   }
   const Moments m(reshape(v, spread.shape), spread.all_statistics(), eps);
   // In the groups' shape: behind a reshape to that of x the rest would be a kernel of its own.
   const Term y = scaled(m.normalised(), weight, bias, c.alone, spread.parameters_shape);
-  return f.finish(whole, reshape(y, v.shape()), norm_derivative(spread, m));
+  return f.term(f.finish(whole, reshape(y, v.shape()), norm_derivative(spread, m)).handle());
 }
 
 }  // namespace
 
 Tensor group_norm(Arg x, IntegerArg groups, const MaybeTensor& weight, const MaybeTensor& bias, double eps) {
   const Formula f("group_norm", {&x}, {&weight, &bias});
-  return grouped_norm(f, f.term(x), groups, weight, bias, eps);
+  const Term v = f.term(x);
+  if (!v.handle()->channels_last) return f.tensor(grouped_norm(f, v, groups, weight, bias, eps, channels_first).handle());
+  const Term last = f.term(seen_last(v.handle(), f.site));
+  return f.tensor(
+      seen_first(grouped_norm(f, last, groups, weight, bias, eps, channels_last).handle(), f.site));
 }
 
 Tensor instance_norm(Arg x, const MaybeTensor& weight, const MaybeTensor& bias, double eps) {
   const Formula f("instance_norm", {&x}, {&weight, &bias});
-  const Term v = f.term(x);
-  const Channels c(v, channels_first, 3);
+  const Term given = f.term(x);
+  const bool last = given.handle()->channels_last;
+  const Term v = last ? f.term(seen_last(given.handle(), f.site)) : given;
+  const Channels c(v, last ? channels_last : channels_first, 3);
   Composite whole(f.name, {&v.handle(), &weight.handle(), &bias.handle()}, f.site);
   Dims spatial;
-  for (int i = 2; i < v.rank(); ++i) spatial.push_back(i);
+  for (int i = 1; i < c.others.size(); ++i) spatial.push_back(c.others[i]);
   if (count_along(v.shape(), spatial) == 1)
-    f.fail<ShapeError>("one element in each channel of an image " + to_string(v.shape()) +
+    f.fail<ShapeError>("one element in each channel of an image " + to_string(given.shape()) +
                        " has no variance");
   const Moments m(v, spatial, eps);
-  return f.finish(whole, scaled(m.normalised(), weight, bias, c.alone, c.beside),
-                  norm_derivative({v.shape(), c.beside, spatial, {}, {0}}, m));
+  const Tensor y = f.finish(whole, scaled(m.normalised(), weight, bias, c.alone, c.beside),
+                            norm_derivative({v.shape(), c.beside, spatial, {}, {0}}, m));
+  return last ? image_first(y, f.site) : y;
 }
 
 Tensor local_response_norm(Arg x, IntegerArg size, double alpha, double beta, double k) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "lazy/core/memory_format.hpp"
 #include "lazy/nn/functional/positions.hpp"
 
 namespace lazy {
@@ -126,7 +127,17 @@ Tensor pad(Arg x, const Pads& given, PadMode mode, ScalarNumber value) {
     after[count - 1 - a] = pads[static_cast<size_t>(2 * a + 1)];
   }
   Composite whole(f.name, {&v.handle()}, f.site);
-  const Handle r = count == 0 ? v.handle() : padded(v, rank - count, before, after, mode, value).handle();
+  Handle r = v.handle();
+  if (count > 0 && r->channels_last) {
+    Dims before_last(rank, 0), after_last(rank, 0);  // by axis of (N, spatial..., C)
+    for (int a = rank - count; a < rank; ++a) {
+      const int to = axis_last(a, rank);
+      before_last[to] = before[a - rank + count], after_last[to] = after[a - rank + count];
+    }
+    r = seen_first(padded(f.term(seen_last(r, f.site)), 0, before_last, after_last, mode, value).handle(), f.site);
+  } else if (count > 0) {
+    r = padded(v, rank - count, before, after, mode, value).handle();
+  }
   return f.tensor(whole.result(r), x);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lazy/core/memory_format.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/nn/functional/planes.hpp"
 #include "lazy/nn/functional/pool.hpp"
@@ -12,6 +13,17 @@
 namespace lazy {
 namespace {
 using namespace detail;
+
+/// Returns the options of a pool whose image is seen with its channels last.
+PoolOptions last(PoolOptions o) {
+  o.layout = channels_last;
+  return o;
+}
+
+/// Sees results of an image that was seen with its channels last in channels-last memory.
+MaxPoolResult images_first(const MaxPoolResult& r, const Site& s) {
+  return {image_first(r.values, s), image_first(r.indices, s)};
+}
 
 /// Returns n zeros; DeviceError where there is no memory for them.
 template <class T>
@@ -179,6 +191,8 @@ Derivative adaptive_derivative(const Axes& extents, ChannelLayout layout) {
 }  // namespace
 
 MaxPoolResult max_pool_with_indices(Arg x, Axes window, const PoolOptions& options) {
+  if (lies_last(x, options.layout))
+    return images_first(max_pool_with_indices(arg_last(x), window, last(options)), x.site());
   const Formula f("max_pool_with_indices", x.site());
   const Handle h = Operand(f.name, x).take();
   if (is_bool(h->dtype)) f.fail<DtypeError>("takes numbers, not bool: convert with astype");
@@ -214,6 +228,8 @@ Tensor max_unpool(Arg x, Arg indices, Axes window, const PoolOptions& o, Axes ex
 }
 
 Tensor lp_pool(Arg x, double p, Axes window, const PoolOptions& options) {
+  if (lies_last(x, options.layout))
+    return image_first(lp_pool(arg_last(x), p, window, last(options)), x.site());
   const Formula f("lp_pool", {&x});
   const Term v = f.term(x);
   if (p == 0 || std::isnan(p)) f.fail<Error>("p is 0, or NaN");
@@ -235,6 +251,8 @@ Tensor lp_pool(Arg x, double p, Axes window, const PoolOptions& options) {
 }
 
 MaxPoolResult adaptive_max_pool_with_indices(Arg x, Axes extents, ChannelLayout layout) {
+  if (lies_last(x, layout))
+    return images_first(adaptive_max_pool_with_indices(arg_last(x), extents, channels_last), x.site());
   const Formula f("adaptive_max_pool_with_indices", x.site());
   const Handle h = Operand(f.name, x).take();
   if (is_bool(h->dtype)) f.fail<DtypeError>("takes numbers, not bool: convert with astype");
@@ -304,6 +322,8 @@ Tensor max_pool_backward(Arg grad, Arg x, Arg indices, ChannelLayout layout) {
 }
 
 Tensor max_pool(Arg x, Axes window, const PoolOptions& options) {
+  if (lies_last(x, options.layout))
+    return image_first(max_pool(arg_last(x), window, last(options)), x.site());
   constexpr const char* name = "max_pool";
   const Handle h = Operand(name, x).take();
   if (is_bool(h->dtype)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", x.site());
@@ -315,6 +335,8 @@ Tensor max_pool(Arg x, Axes window, const PoolOptions& options) {
 }
 
 Tensor avg_pool(Arg x, Axes window, const PoolOptions& options) {
+  if (lies_last(x, options.layout))
+    return image_first(avg_pool(arg_last(x), window, last(options)), x.site());
   constexpr const char* name = "avg_pool";
   const Handle given = Operand(name, x).take();
   const DType t = float_type(given->dtype), work = is_half(t) ? float32 : t;
@@ -330,6 +352,7 @@ Tensor avg_pool(Arg x, Axes window, const PoolOptions& options) {
 }
 
 Tensor adaptive_avg_pool(Arg x, Axes extents, ChannelLayout layout) {
+  if (lies_last(x, layout)) return image_first(adaptive_avg_pool(arg_last(x), extents, channels_last), x.site());
   constexpr const char* name = "adaptive_avg_pool";
   const Operand given(name, x);
   const DType t = float_type(given->dtype), work = is_half(t) ? float32 : t;
@@ -338,6 +361,7 @@ Tensor adaptive_avg_pool(Arg x, Axes extents, ChannelLayout layout) {
 }
 
 Tensor adaptive_max_pool(Arg x, Axes extents, ChannelLayout layout) {
+  if (lies_last(x, layout)) return image_first(adaptive_max_pool(arg_last(x), extents, channels_last), x.site());
   constexpr const char* name = "adaptive_max_pool";
   const Handle h = Operand(name, x).take();
   if (is_bool(h->dtype)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", x.site());

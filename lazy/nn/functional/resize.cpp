@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lazy/core/memory_format.hpp"
 #include "lazy/nn/functional/pooling.hpp"
 #include "lazy/nn/functional/positions.hpp"
 #include "lazy/nn/functional/spatial.hpp"
@@ -237,6 +238,11 @@ Term antialiased(const Term& x, const std::vector<Axis>& axes, const Interpolate
 }  // namespace
 
 Tensor interpolate(Arg x, const InterpolateOptions& o) {
+  if (lies_last(x, o.layout)) {
+    InterpolateOptions last = o;
+    last.layout = channels_last;
+    return image_first(interpolate(arg_last(x), last), x.site());
+  }
   const bool keeps = o.mode == Interpolation::nearest || o.mode == Interpolation::nearest_exact;
   Formula f("interpolate", {&x});
   if (keeps) f.result = f.work = Operand(f.name, std::as_const(x))->dtype;

@@ -218,6 +218,22 @@ Module& Module::to(DType dtype, Site s) {
   return *this;
 }
 
+Module& Module::to_memory_format(ChannelLayout format, Site s) {
+  check_members(s);
+  const no_grad scope;
+  const auto image = [](const Tensor& t) { return t.ndim() == 4 || t.ndim() == 5; };
+  for_each(
+      *this,
+      [&](const std::string&, Parameter& p) {
+        if (image(p)) p.reset(p.to_memory_format(format, s), s);
+      },
+      [&](const std::string&, Tensor& b) {
+        if (image(b)) b = b.to_memory_format(format, s);
+      });
+  Follow(s).visit(*this);
+  return *this;
+}
+
 void Module::zero_grad(Site s) {
   check_members(s);
   for_each(

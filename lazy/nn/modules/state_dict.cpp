@@ -84,7 +84,8 @@ IncompatibleKeys Module::load_state_dict(const NamedTensors& state, bool strict,
   const no_grad scope;
   for (const auto& [name, parameter, tensor] : visitor.items) {
     if (!state.contains(name)) continue;
-    const Tensor value = state.at(name, s).to(tensor->device(s), s).to(tensor->dtype(s), s);
+    Tensor value = state.at(name, s).to(tensor->device(s), s).to(tensor->dtype(s), s);
+    if (tensor->handle()->channels_last) value = value.to_memory_format(channels_last, s);
     if (parameter) parameter->reset(value, s);
     else *tensor = value.detach(s);
   }
