@@ -1,6 +1,7 @@
 // Chooses how a convolution is computed, when it is expanded: by shapes, and by what the backend prefers.
 #include <algorithm>
 
+#include "jit/graph/layout.hpp"
 #include "lazy/nn/functional/conv_problem.hpp"
 #include "lazy/nn/functional/positions.hpp"
 
@@ -48,6 +49,12 @@ Handle depthwise(const Problem& p, Handle image, Handle w, const Windows& window
     Shape shape = image->shape;
     shape.push_back(1);
     image = detail::reshape(image, shape, p.site);
+  }
+  // Vectors run along channels, and each reads all taps: weights whose channels lie apart are copied first.
+  if (jit::contiguous_axis_of(*w.get()) != w->shape.size() - 1 && windows.taps > 1) {
+    const jit::Purpose purpose(p.purposes.weights);
+    const Handle packed = overwritten(work, w->shape, w->device, p.site);
+    w = slice_update(p.name, packed, w, Dims(w->shape.size(), 0), Dims(w->shape.size(), 1), p.site);
   }
   w = detail::reshape(w, {windows.taps, channels, multiplier}, p.site);
   if (multiplier == 1) w = detail::reshape(w, {windows.taps, channels}, p.site);
