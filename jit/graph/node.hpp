@@ -108,8 +108,8 @@ struct Node : Counted {
   /// True for a value that a frozen model has of a parameter or buffer: set before others know the node. What
   /// intentions are folded by (jit/flush/folds.hpp), and what is not assigned to.
   bool frozen = false;
-  /// Set by the floor above for an image (N, C, spatial...) that is a view of one with its channels last: what is
-  /// recorded of it is recorded so too (lazy/core/memory_format.hpp).
+  /// Set by the floor above for an image (N, C, spatial...) that is a view of one with its channels last:
+  /// what is recorded of it is recorded so too (lazy/core/memory_format.hpp).
   bool channels_last = false;
   bool read_by_taken = false;  // while Graph::take runs, guarded by its lock: a node that it took reads this
   Accuracy accuracy{};         // of an elementary function: which of its forms (form_of); else full

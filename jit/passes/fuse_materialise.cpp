@@ -8,10 +8,21 @@ namespace {
 // A kernel's body is cut after so many ops: compile time stays linear and code sane.
 constexpr uint32_t kMaxBody = 3000;
 
-/// Returns the value that `v`, an output, is a permuted view of; v itself if it is another value. That gets the memory: it
-/// is written in its own order, and the output lies as the recorded view says.
+/// True for a view (N, C, spatial...) of (N, spatial..., C): an image in channels-last memory.
+bool is_image_of_last(const FusionDraft& d, uint32_t v) {
+  if (d.at(v).op != Op::permute) return false;
+  const Node& n = d.trace.node(v);
+  const int rank = n.shape.size();
+  bool is = rank >= 3 && n.axes[0] == 0 && n.axes[1] == rank - 1;
+  for (int i = 2; is && i < rank; ++i) is = n.axes[i] == i - 1;
+  return is;
+}
+
+/// Returns which value gets the memory of `v`, an output: of an image in channels-last memory the one that it
+/// views, so that it lies as was recorded. Other views are computed where they are read: a gradient beside
+/// its update.
 uint32_t unpermuted(const FusionDraft& d, uint32_t v) {
-  while (d.at(v).op == Op::permute && !d.exists(v)) v = d.at(v).operand[0];
+  while (is_image_of_last(d, v) && !d.exists(v)) v = d.at(v).operand[0];
   return v;
 }
 

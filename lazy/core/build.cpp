@@ -130,7 +130,8 @@ namespace {
 
 /// Records a pointwise op of operands in channels-last memory, which have been checked.
 template <class F>
-[[gnu::noinline]] Handle in_channels_last(int rank, const Handle& a, const Handle& b, const Site& s, F&& record) {
+[[gnu::noinline]] Handle in_channels_last(int rank, const Handle& a, const Handle& b, const Site& s,
+                                          F&& record) {
   return seen_first(record(broadcast_last(a, rank, s), broadcast_last(b, rank, s)), s);
 }
 
@@ -153,9 +154,8 @@ Handle binary(const char* name, Op op, const Handle& a, const Handle& b, const S
     const Shape shape = broadcast_shapes(name, a->shape, b->shape, s);
     check_devices(name, {&a, &b}, s);
     if (carries_format({&a, &b}, shape))
-      return in_channels_last(shape.size(), a, b, s, [&](const Handle& x, const Handle& y) {
-        return binary(name, op, x, y, s);
-      });
+      return in_channels_last(shape.size(), a, b, s,
+                              [&](const Handle& x, const Handle& y) { return binary(name, op, x, y, s); });
   }
   if (a->shape == b->shape && a->device == b->device && !is_constant(a)) [[likely]]
     return detail::record(op, {&a, &b}, t, a->shape, s, {}, given);
@@ -181,7 +181,8 @@ Handle where(const char* name, const Handle& condition, const Handle& a, const H
 Handle fma(const char* name, const Handle& a, const Handle& b, const Handle& c, const Site& s) {
   const Shape shape = broadcast_shapes(name, broadcast_shapes(name, a->shape, b->shape, s), c->shape, s);
   check_devices(name, {&a, &b, &c}, s);
-  if ((a->channels_last | b->channels_last | c->channels_last) && carries_format({&a, &b, &c}, shape)) [[unlikely]]
+  if ((a->channels_last | b->channels_last | c->channels_last) && carries_format({&a, &b, &c}, shape))
+      [[unlikely]]
     return in_channels_last(shape.size(), a, b, s, [&](const Handle& x, const Handle& y) {
       return fma(name, x, y, broadcast_last(c, shape.size(), s), s);
     });

@@ -58,8 +58,8 @@ void check_image(const char* name, const Shape& shape, ChannelLayout format, con
         name, "channels_last is for images (N, C, spatial...) of 3 to 5 axes, not " + to_string(shape), s);
 }
 
-/// True if the elements of a value lie, or are known to lie once it is computed, one after the other in the format's
-/// order.
+/// True if the elements of a value lie, or are known to lie once it is computed, one after the other in the
+/// format's order.
 bool lies_packed(const jit::Node& n, ChannelLayout format) {
   const int rank = n.shape.size();
   const auto last = [rank](const jit::Layout& l) {

@@ -1,8 +1,8 @@
 // Carries channels-last memory from op to op. An image (N, C, spatial...) in that format is a view of a value
-// (N, spatial..., C), and is marked (Node::channels_last). The functions that carry it on record what they compute of
-// that value, and return a view of the result, marked again: so nothing is reordered between them, gradients go the
-// same way, and neither graph nor keys know of formats. Views of other kinds, and other functions, give results without
-// the mark. Internal to lazy/.
+// (N, spatial..., C), and is marked (Node::channels_last). The functions that carry it on record what they
+// compute of that value, and return a view of the result, marked again: so nothing is reordered between them,
+// gradients go the same way, and neither graph nor keys know of formats. Views of other kinds, and other
+// functions, give results without the mark. Internal to lazy/.
 #pragma once
 #include <initializer_list>
 
@@ -22,8 +22,8 @@ bool moves_channels_last(const Dims& axes);
 /// Returns which axis of (N, spatial..., C) an axis of (N, C, spatial...) is.
 inline int axis_last(int axis, int rank) { return axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1; }
 
-/// True if a pointwise op of these operands, whose result has `shape`, is recorded of their channels-last values: one
-/// of that shape is in this format.
+/// True if a pointwise op of these operands, whose result has `shape`, is recorded of their channels-last
+/// values: one of that shape is in this format.
 bool carries_format(std::initializer_list<const Handle*> operands, const Shape& shape);
 /// Sees an operand that broadcasts to images of `rank` axes with its channels last.
 Handle broadcast_last(const Handle& operand, int rank, const Site&);
@@ -34,8 +34,6 @@ inline bool lies_last(const Arg& x, ChannelLayout asked) {
 }
 /// Sees a function's argument as (N, spatial..., C), its result as an image in channels-last memory.
 inline Arg arg_last(const Arg& x) { return Arg(seen_last(x.handle(), x.site()), x.site()); }
-inline Tensor image_first(const Tensor& last, const Site& s) {
-  return Tensor(seen_first(last.handle(), s));
-}
+inline Tensor image_first(const Tensor& last, const Site& s) { return Tensor(seen_first(last.handle(), s)); }
 
 }  // namespace lazy::detail

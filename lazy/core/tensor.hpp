@@ -255,16 +255,18 @@ class Tensor {
   /// change).
   Tensor copy(Site s = Site::current()) const;
   Tensor clone(Site s = Site::current()) const;
-  /// Returns x, of images that lie channels last a copy in row-major order; with a format to_memory_format(). Other
-  /// values lie as it suits them, and data() gives elements in row-major order whatever their memory.
+  /// Returns x, of images that lie channels last a copy in row-major order; with a format to_memory_format().
+  /// Other values lie as it suits them, and data() gives elements in row-major order whatever their memory.
   Tensor contiguous(Site s = Site::current()) const;
   Tensor contiguous(ChannelLayout format, Site s = Site::current()) const;
-  /// Returns the same images (N, C, spatial...) in memory of that order, (N, spatial..., C) for channels_last: a copy, or
-  /// x if it has the format. What is computed of images in channels-last memory by the functions that
-  /// docs/network-functions.md lists stays in it, gradients too. ShapeError unless x has 3 to 5 axes.
+  /// Returns the same images (N, C, spatial...) in memory of that order, (N, spatial..., C) for
+  /// channels_last: a copy, or x if it has the format. What is computed of images in channels-last memory by
+  /// the functions that docs/network-functions.md lists stays in it, gradients too. ShapeError unless x has 3
+  /// to 5 axes.
   Tensor to_memory_format(ChannelLayout format, Site s = Site::current()) const;
-  /// True if it is known that the elements lie one after the other in the format's order: row-major, or that of
-  /// (N, spatial..., C). Both hold for one channel or one element in each. Views that aren't computed yet: false.
+  /// True if it is known that the elements lie one after the other in the format's order: row-major, or that
+  /// of (N, spatial..., C). Both hold for one channel or one element in each. Views that aren't computed yet:
+  /// false.
   bool is_contiguous(ChannelLayout format = channels_first, Site s = Site::current()) const;
   Tensor clip(Arg low, Arg high) const&;
   Tensor clip(Arg low, Arg high) &&;

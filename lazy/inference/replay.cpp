@@ -63,7 +63,8 @@ struct Replayer::Plan {
     bool fit(const jit::Node* n) const {
       if (!n || !defined) return !n && !defined;
       if (n->dtype != dtype || n->contiguous != contiguous || n->device != device || !(n->shape == shape) ||
-          n->contiguous_axis != contiguous_axis || n->channels_last != channels_last || n->marks.load(std::memory_order_relaxed) != marks)
+          n->contiguous_axis != contiguous_axis || n->channels_last != channels_last ||
+          n->marks.load(std::memory_order_relaxed) != marks)
         return false;
       return contiguous || n->strides == strides;
     }
@@ -142,7 +143,7 @@ struct Replayer::All {
   std::atomic<size_t> most{64};  // shapes
   std::atomic<bool> by_modes{true};
   std::atomic<bool> by_format{false};  // images are tried in channels-last memory, too
-  Mutex recording;  // one thread at a time records
+  Mutex recording;                     // one thread at a time records
 
   std::shared_ptr<const Plans> known() {
     const Hold hold(lock);
@@ -190,7 +191,8 @@ struct Replayer::All {
     return nullptr;
   }
 
-  /// Records a call; if `last`, the function's images are put into channels-last memory first, and its results back.
+  /// Records a call; if `last`, the function's images are put into channels-last memory first, and its
+  /// results back.
   std::shared_ptr<Plan> record(const Settings& settings, std::span<const Replayed* const> arguments,
                                bool last, const Site& s) {
     auto plan = std::make_shared<Plan>();
@@ -208,7 +210,8 @@ struct Replayer::All {
         const jit::Capturing capturing;
         std::vector<Tensor> tensors;
         for (const Handle& h : inputs)
-          tensors.push_back(last && lies_first(h.get()) ? Tensor(h).to_memory_format(channels_last, s) : Tensor(h));
+          tensors.push_back(last && lies_first(h.get()) ? Tensor(h).to_memory_format(channels_last, s)
+                                                        : Tensor(h));
         for (Tensor& t : call(tensors, plan->sizes)) {
           if (!t.defined()) throw Error("replay: the function returns a tensor that holds nothing", s);
           outputs.push_back((last ? t.contiguous(s) : t).handle());
@@ -242,7 +245,8 @@ struct Replayer::All {
                                       Nodes& nodes, const Site& s) {
     auto given = record(settings, arguments, false, s);
     const auto all = nodes.all();
-    if (!by_format.load(std::memory_order_relaxed) || std::none_of(all.begin(), all.end(), lies_first)) return given;
+    if (!by_format.load(std::memory_order_relaxed) || std::none_of(all.begin(), all.end(), lies_first))
+      return given;
     auto last = record(settings, arguments, true, s);
     constexpr int kRounds = 5;  // the first one computes what is kept of weights
     double best[2] = {HUGE_VAL, HUGE_VAL};

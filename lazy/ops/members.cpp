@@ -110,10 +110,14 @@ Tensor Tensor::t(Site s) && {
 }
 
 Tensor Tensor::contiguous(Site s) const {
+  (void)node("contiguous", s);
   return to_memory_format(channels_first, s);
 }
 
-Tensor Tensor::contiguous(ChannelLayout format, Site s) const { return to_memory_format(format, s); }
+Tensor Tensor::contiguous(ChannelLayout format, Site s) const {
+  (void)node("contiguous", s);
+  return to_memory_format(format, s);
+}
 
 Tensor Tensor::clone(Site s) const {
   (void)node("clone", s);

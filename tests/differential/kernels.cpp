@@ -106,7 +106,8 @@ BOOST_AUTO_TEST_CASE(random_kernels_agree_to_the_bit) {
   run_cases(base_seed(), asked_cases(400), random_case, compare);
 }
 
-/// Kernels that failed once: remainders of whole numbers, computed once beside accumulators that had taken the registers.
+/// Kernels that failed once: remainders of whole numbers, computed once beside accumulators that had taken
+/// the registers.
 BOOST_AUTO_TEST_CASE(kernels_that_failed_once) {
   for (const uint64_t seed : {100750388, 179180}) run_cases(seed, 1, random_case, compare);
 }

@@ -95,8 +95,8 @@ constexpr std::array<uint8_t, 256> arities() {
 inline constexpr std::array<uint8_t, 256> kArities = arities();  // by OpCode::number
 }  // namespace detail
 constexpr int block_arity(vir::OpCode op) { return detail::kArities[op.number()]; }
-/// Returns the largest number of vector registers that an instruction of `code` takes at once because it reads no operand
-/// from memory; 0 if there is no such instruction.
+/// Returns the largest number of vector registers that an instruction of `code` takes at once because it
+/// reads no operand from memory; 0 if there is no such instruction.
 inline int most_at_once(const std::vector<vir::Inst>& code) {
   int most = 0;
   for (const vir::Inst& in : code)

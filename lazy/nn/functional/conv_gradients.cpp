@@ -124,7 +124,8 @@ Handle by_spreading(const ConvLayer& c, const Handle& g, const Handle& w, const 
       .handle();
 }
 
-/// Multiplies g (N, O, R...) by the weights, which gives the elements of windows that lie side by side: (N, C, R..., K...).
+/// Multiplies g (N, O, R...) by the weights, which gives the elements of windows that lie side by side: (N,
+/// C, R..., K...).
 Handle patches_first(const ConvLayer& c, const Handle& g, const Handle& w, const Site& s) {
   const int n = c.spatial();
   const int64_t groups = c.groups, out = w->shape[0] / groups, depth = numel(w->shape) / w->shape[0],
@@ -151,8 +152,8 @@ Handle patches_last(const ConvLayer& c, const Handle& g, const Handle& w, const 
   for (int i = 0; i <= n; ++i) apart.push_back(g->shape[i]), together.push_back(g->shape[i]);
   for (int i = 0; i < n; ++i) apart.push_back(w->shape[i]), together.push_back(w->shape[i]);
   apart.push_back(w->shape[n]), together.push_back(groups * w->shape[n]);
-  const Handle split = detail::permute(detail::reshape(product, apart, s),
-                                       joined({range(1, 2 * n + 2), {0, 2 * n + 2}}), s);
+  const Handle split =
+      detail::permute(detail::reshape(product, apart, s), joined({range(1, 2 * n + 2), {0, 2 * n + 2}}), s);
   return detail::reshape(split, together, s);
 }
 

@@ -26,8 +26,9 @@ struct Problem {
   const Purposes& purposes = purposes_of(name);
 
   int spatial() const { return given->shape.size() - 2; }
-  /// Has the convolution be computed channels last, where channels first are asked for but its image or weights lie in
-  /// that format (lazy/core/memory_format.hpp). Returns true if so: its result is to be seen as channels first.
+  /// Has the convolution be computed channels last, where channels first are asked for but its image or
+  /// weights lie in that format (lazy/core/memory_format.hpp). Returns true if so: its result is to be seen
+  /// as channels first.
   bool take_format(bool transposed);
   [[noreturn]] void mismatch(const std::string& why) const;
 };

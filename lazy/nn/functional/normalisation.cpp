@@ -221,7 +221,8 @@ void check_channels(const Formula& f, const char* what, const MaybeTensor& t, co
 Tensor batch_norm(Arg x, const MaybeTensor& running_mean, const MaybeTensor& running_var,
                   const MaybeTensor& weight, const MaybeTensor& bias, double eps, ChannelLayout layout) {
   if (lies_last(x, layout))
-    return image_first(batch_norm(arg_last(x), running_mean, running_var, weight, bias, eps, channels_last), x.site());
+    return image_first(batch_norm(arg_last(x), running_mean, running_var, weight, bias, eps, channels_last),
+                       x.site());
   if (!running_mean.defined() || !running_var.defined()) throw_empty(kBatchNormName, x.site());
   const Formula f(kBatchNormName, {&x}, {&running_mean, &running_var, &weight, &bias});
   const Handle given = Operand(f.name, x, f.result).take(), least = f.number(eps, f.work);
@@ -332,7 +333,8 @@ Term grouped_norm(const Formula& f, const Term& v, int64_t groups, const Tensor&
 Tensor group_norm(Arg x, IntegerArg groups, const MaybeTensor& weight, const MaybeTensor& bias, double eps) {
   const Formula f("group_norm", {&x}, {&weight, &bias});
   const Term v = f.term(x);
-  if (!v.handle()->channels_last) return f.tensor(grouped_norm(f, v, groups, weight, bias, eps, channels_first).handle());
+  if (!v.handle()->channels_last)
+    return f.tensor(grouped_norm(f, v, groups, weight, bias, eps, channels_first).handle());
   const Term last = f.term(seen_last(v.handle(), f.site));
   return f.tensor(
       seen_first(grouped_norm(f, last, groups, weight, bias, eps, channels_last).handle(), f.site));

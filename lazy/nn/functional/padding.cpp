@@ -134,7 +134,8 @@ Tensor pad(Arg x, const Pads& given, PadMode mode, ScalarNumber value) {
       const int to = axis_last(a, rank);
       before_last[to] = before[a - rank + count], after_last[to] = after[a - rank + count];
     }
-    r = seen_first(padded(f.term(seen_last(r, f.site)), 0, before_last, after_last, mode, value).handle(), f.site);
+    r = seen_first(padded(f.term(seen_last(r, f.site)), 0, before_last, after_last, mode, value).handle(),
+                   f.site);
   } else if (count > 0) {
     r = padded(v, rank - count, before, after, mode, value).handle();
   }

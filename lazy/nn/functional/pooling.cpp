@@ -352,7 +352,8 @@ Tensor avg_pool(Arg x, Axes window, const PoolOptions& options) {
 }
 
 Tensor adaptive_avg_pool(Arg x, Axes extents, ChannelLayout layout) {
-  if (lies_last(x, layout)) return image_first(adaptive_avg_pool(arg_last(x), extents, channels_last), x.site());
+  if (lies_last(x, layout))
+    return image_first(adaptive_avg_pool(arg_last(x), extents, channels_last), x.site());
   constexpr const char* name = "adaptive_avg_pool";
   const Operand given(name, x);
   const DType t = float_type(given->dtype), work = is_half(t) ? float32 : t;
@@ -361,7 +362,8 @@ Tensor adaptive_avg_pool(Arg x, Axes extents, ChannelLayout layout) {
 }
 
 Tensor adaptive_max_pool(Arg x, Axes extents, ChannelLayout layout) {
-  if (lies_last(x, layout)) return image_first(adaptive_max_pool(arg_last(x), extents, channels_last), x.site());
+  if (lies_last(x, layout))
+    return image_first(adaptive_max_pool(arg_last(x), extents, channels_last), x.site());
   constexpr const char* name = "adaptive_max_pool";
   const Handle h = Operand(name, x).take();
   if (is_bool(h->dtype)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", x.site());

@@ -91,8 +91,8 @@ class Module {
   Module& to(Device, Site s = Site::current());
   /// Converts parameters and buffers of floating point. DtypeError unless to one of these.
   Module& to(DType, Site s = Site::current());
-  /// Puts parameters and buffers of 4 and 5 axes into memory of this order (Tensor::to_memory_format): weights of
-  /// convolutions, mostly. A convolution of such weights gives images in channels-last memory.
+  /// Puts parameters and buffers of 4 and 5 axes into memory of this order (Tensor::to_memory_format):
+  /// weights of convolutions, mostly. A convolution of such weights gives images in channels-last memory.
   Module& to_memory_format(ChannelLayout format, Site s = Site::current());
   /// Forgets all gradients.
   void zero_grad(Site s = Site::current());

@@ -1,5 +1,5 @@
-// Tests images in channels-last memory: who carries the format on, that values and gradients are those of row-major
-// memory, and what is said of it.
+// Tests images in channels-last memory: who carries the format on, that values and gradients are those of
+// row-major memory, and what is said of it.
 #include <functional>
 #include <random>
 
@@ -43,9 +43,10 @@ struct Function {
 
 /// Lists functions of an image (2, 6, 5, 7), and whether they carry the format on.
 std::vector<Function> functions() {
-  const Tensor w = image({8, 6, 3, 3}, 0.2f), depthwise = image({6, 1, 3, 3}, 0.3f), up = image({6, 4, 2, 2}, 0.3f),
-               grouped = image({4, 3, 3, 3}), bias = image({8}), c = image({6}), scale = image({6, 1, 1}),
-               v = abs(image({6})) + 0.5f, other = image({2, 6, 5, 7});
+  const Tensor w = image({8, 6, 3, 3}, 0.2f), depthwise = image({6, 1, 3, 3}, 0.3f),
+               up = image({6, 4, 2, 2}, 0.3f), grouped = image({4, 3, 3, 3}), bias = image({8}),
+               c = image({6}), scale = image({6, 1, 1}), v = abs(image({6})) + 0.5f,
+               other = image({2, 6, 5, 7});
   return {
       {"relu", [](const Tensor& x) { return relu(x); }, true},
       {"x * x + 1", [](const Tensor& x) { return x * x + 1; }, true},
@@ -57,39 +58,58 @@ std::vector<Function> functions() {
       {"gelu", [](const Tensor& x) { return gelu(x); }, true},
       {"conv2d", [=](const Tensor& x) { return conv2d(x, w, {.padding = 1, .bias = bias}); }, true},
       {"conv2d, stride and dilation",
-       [=](const Tensor& x) { return conv2d(x, w, {.stride = {2, 1}, .padding = {2, 1}, .dilation = {1, 2}}); }, true},
-      {"conv2d, same_padding", [=](const Tensor& x) { return conv2d(x, w, {.padding = same_padding}); }, true},
+       [=](const Tensor& x) {
+         return conv2d(x, w, {.stride = {2, 1}, .padding = {2, 1}, .dilation = {1, 2}});
+       },
+       true},
+      {"conv2d, same_padding", [=](const Tensor& x) { return conv2d(x, w, {.padding = same_padding}); },
+       true},
       {"conv2d, reflected",
-       [=](const Tensor& x) {
-         return conv2d(x, w, {.padding = 1, .padding_mode = PadMode::reflect});
-       },
-       true},
-      {"conv2d, depthwise", [=](const Tensor& x) { return conv2d(x, depthwise, {.padding = 1, .groups = 6}); }, true},
+       [=](const Tensor& x) { return conv2d(x, w, {.padding = 1, .padding_mode = PadMode::reflect}); }, true},
+      {"conv2d, depthwise",
+       [=](const Tensor& x) { return conv2d(x, depthwise, {.padding = 1, .groups = 6}); }, true},
       {"conv2d, groups", [=](const Tensor& x) { return conv2d(x, grouped, {.groups = 2}); }, true},
-      {"conv_transpose",
-       [=](const Tensor& x) {
-         return conv_transpose(x, up, {.stride = 2});
+      {"conv_transpose", [=](const Tensor& x) { return conv_transpose(x, up, {.stride = 2}); }, true},
+      {"max_pool",
+       [](const Tensor& x) {
+         return max_pool(x, {3, 2}, {.stride = 2, .padding = 1});
        },
        true},
-      {"max_pool", [](const Tensor& x) { return max_pool(x, {3, 2}, {.stride = 2, .padding = 1}); }, true},
       {"max_pool_with_indices",
        [](const Tensor& x) {
          const auto r = max_pool_with_indices(x, 2);
          return r.values + r.indices.astype(float32);
        },
        true},
-      {"avg_pool", [](const Tensor& x) { return avg_pool(x, 2, {.padding = 1, .count_padding = false}); }, true},
+      {"avg_pool", [](const Tensor& x) { return avg_pool(x, 2, {.padding = 1, .count_padding = false}); },
+       true},
       {"lp_pool", [](const Tensor& x) { return lp_pool(abs(x), 2, 2); }, true},
-      {"adaptive_avg_pool", [](const Tensor& x) { return adaptive_avg_pool(x, {3, 2}); }, true},
-      {"adaptive_max_pool", [](const Tensor& x) { return adaptive_max_pool(x, {2, 3}); }, true},
+      {"adaptive_avg_pool",
+       [](const Tensor& x) {
+         return adaptive_avg_pool(x, {3, 2});
+       },
+       true},
+      {"adaptive_max_pool",
+       [](const Tensor& x) {
+         return adaptive_max_pool(x, {2, 3});
+       },
+       true},
       {"adaptive_max_pool_with_indices",
-       [](const Tensor& x) { return adaptive_max_pool_with_indices(x, {2, 3}).values; }, true},
+       [](const Tensor& x) {
+         return adaptive_max_pool_with_indices(x, {2, 3}).values;
+       },
+       true},
       {"batch_norm", [=](const Tensor& x) { return batch_norm(x, c, v, v, c); }, true},
       {"batch_norm_training",
-       [=](const Tensor& x) { return batch_norm_training(x, {}, {}, {.weight = v, .bias = c}).output; }, true},
+       [=](const Tensor& x) { return batch_norm_training(x, {}, {}, {.weight = v, .bias = c}).output; },
+       true},
       {"group_norm", [=](const Tensor& x) { return group_norm(x, 3, v, c); }, true},
       {"instance_norm", [=](const Tensor& x) { return instance_norm(x, v, c); }, true},
-      {"interpolate, nearest", [](const Tensor& x) { return interpolate(x, {.size = {7, 9}}); }, true},
+      {"interpolate, nearest",
+       [](const Tensor& x) {
+         return interpolate(x, {.size = {7, 9}});
+       },
+       true},
       {"interpolate, linear",
        [](const Tensor& x) {
          return interpolate(x, {.scale_factor = {2.0}, .mode = Interpolation::bilinear});
@@ -100,10 +120,26 @@ std::vector<Function> functions() {
          return interpolate(x, {.size = {3, 3}, .mode = Interpolation::area});
        },
        true},
-      {"pad", [](const Tensor& x) { return pad(x, {1, 2, 0, 1, 2, 0}, PadMode::constant, 2); }, true},
-      {"pad, mirrored", [](const Tensor& x) { return pad(x, {1, 2, 2, 1}, PadMode::reflect); }, true},
-      {"concat", [](const Tensor& x) { return concat({x, relu(x)}, 1); }, true},
-      {"concat of rows", [](const Tensor& x) { return concat({x, x * 2}, 2); }, true},
+      {"pad",
+       [](const Tensor& x) {
+         return pad(x, {1, 2, 0, 1, 2, 0}, PadMode::constant, 2);
+       },
+       true},
+      {"pad, mirrored",
+       [](const Tensor& x) {
+         return pad(x, {1, 2, 2, 1}, PadMode::reflect);
+       },
+       true},
+      {"concat",
+       [](const Tensor& x) {
+         return concat({x, relu(x)}, 1);
+       },
+       true},
+      {"concat of rows",
+       [](const Tensor& x) {
+         return concat({x, x * 2}, 2);
+       },
+       true},
       {"a slice and more", [](const Tensor& x) { return x(_, slice(1, 5), slice(0, 4, 2)) + 1; }, true},
       // What is left between paddings is a part of an image.
       {"conv_transpose, padding",
@@ -112,12 +148,28 @@ std::vector<Function> functions() {
        },
        true},
       {"softmax", [](const Tensor& x) { return softmax(x, 1); }, true},
-      {"mean", [](const Tensor& x) { return mean(x, {2, 3}); }, false},
+      {"mean",
+       [](const Tensor& x) {
+         return mean(x, {2, 3});
+       },
+       false},
       {"sum of channels", [](const Tensor& x) { return sum(x, {1}); }, false},
-      {"reshape", [](const Tensor& x) { return x.reshape({2, 210}) * 2; }, false},
-      {"permute", [](const Tensor& x) { return x.permute({1, 0, 3, 2}) * 2; }, false},
+      {"reshape",
+       [](const Tensor& x) {
+         return x.reshape({2, 210}) * 2;
+       },
+       false},
+      {"permute",
+       [](const Tensor& x) {
+         return x.permute({1, 0, 3, 2}) * 2;
+       },
+       false},
       {"matmul", [](const Tensor& x) { return matmul(x, x.mT()); }, false},
-      {"concat with a row-major image", [=](const Tensor& x) { return concat({x, other}, 1); }, false},
+      {"concat with a row-major image",
+       [=](const Tensor& x) {
+         return concat({x, other}, 1);
+       },
+       false},
       {"contiguous", [](const Tensor& x) { return x.contiguous(); }, false},
       {"flip", [](const Tensor& x) { return flip(x, {3}); }, false},
       {"cumsum", [](const Tensor& x) { return cumsum(x, 1); }, false},
@@ -142,7 +194,9 @@ BOOST_AUTO_TEST_CASE(of_a_tensor) {
     BOOST_TEST(values(back.eval()) == values(x), boost::test_tools::per_element());
     BOOST_TEST(back.is_contiguous());
     // It is a view of the other order, which shares its memory.
-    const Tensor moved = y.permute(shape.size() == 4 ? Axes{0, 2, 3, 1} : shape.size() == 3 ? Axes{0, 2, 1} : Axes{0, 2, 3, 4, 1});
+    const Tensor moved = y.permute(shape.size() == 4   ? Axes{0, 2, 3, 1}
+                                   : shape.size() == 3 ? Axes{0, 2, 1}
+                                                       : Axes{0, 2, 3, 4, 1});
     BOOST_TEST(moved.is_contiguous());
     BOOST_TEST(y.copy().is_contiguous(channels_last));
     BOOST_TEST(y.detach().is_contiguous(channels_last));
@@ -172,9 +226,7 @@ BOOST_AUTO_TEST_CASE(a_table_carries_it_on) {
     }
     close(got, expected, f.name);
     close(at_once, expected, std::string(f.name) + ", at once");
-    BOOST_TEST_CONTEXT(f.name) {
-      BOOST_TEST(lies_last(got.eval()) == f.carries);
-    }
+    BOOST_TEST_CONTEXT(f.name) { BOOST_TEST(lies_last(got.eval()) == f.carries); }
   }
 }
 
@@ -241,10 +293,15 @@ BOOST_AUTO_TEST_CASE(mistakes) {
   const Tensor x = last(image({2, 6, 5, 7})), w = image({8, 5, 3, 3});
   // The shapes are those that the user sees.
   test::fails_at<ShapeError>("memory_format.cpp", __LINE__, "[2, 6, 5, 7]", [&] { (void)conv2d(x, w); });
-  test::fails_at<ShapeError>("memory_format.cpp", __LINE__, "[2, 6, 5, 7]", [&] { (void)(x + image({2, 6, 5, 6})); });
-  test::fails_at<ShapeError>("memory_format.cpp", __LINE__, "3 to 5 axes", [&] { (void)image({2, 6}).to_memory_format(channels_last); });
+  test::fails_at<ShapeError>("memory_format.cpp", __LINE__, "[2, 6, 5, 7]", [&] {
+    (void)(x + image({2, 6, 5, 6}));
+  });
+  test::fails_at<ShapeError>("memory_format.cpp", __LINE__, "3 to 5 axes", [&] {
+    (void)image({2, 6}).to_memory_format(channels_last);
+  });
   const Tensor row = image({6});
-  test::fails_at<ShapeError>("memory_format.cpp", __LINE__, "3 to 5 axes", [&] { (void)row.is_contiguous(channels_last); });
+  test::fails_at<ShapeError>("memory_format.cpp", __LINE__, "3 to 5 axes",
+                             [&] { (void)row.is_contiguous(channels_last); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
