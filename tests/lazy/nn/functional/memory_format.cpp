@@ -293,15 +293,14 @@ BOOST_AUTO_TEST_CASE(mistakes) {
   const Tensor x = last(image({2, 6, 5, 7})), w = image({8, 5, 3, 3});
   // The shapes are those that the user sees.
   test::fails_at<ShapeError>("memory_format.cpp", __LINE__, "[2, 6, 5, 7]", [&] { (void)conv2d(x, w); });
-  test::fails_at<ShapeError>("memory_format.cpp", __LINE__, "[2, 6, 5, 7]", [&] {
-    (void)(x + image({2, 6, 5, 6}));
-  });
-  test::fails_at<ShapeError>("memory_format.cpp", __LINE__, "3 to 5 axes", [&] {
-    (void)image({2, 6}).to_memory_format(channels_last);
-  });
-  const Tensor row = image({6});
-  test::fails_at<ShapeError>("memory_format.cpp", __LINE__, "3 to 5 axes",
-                             [&] { (void)row.is_contiguous(channels_last); });
+  const Tensor other = image({2, 6, 5, 6}), table = image({2, 6}), row = image({6});
+  test::fails_at<ShapeError>("memory_format.cpp", __LINE__, "[2, 6, 5, 7]", [&] { (void)(x + other); });
+  const auto to_last = [](const Tensor& t) { (void)t.to_memory_format(channels_last); };
+  const int line_of_to_last = __LINE__ - 1;
+  test::fails_at<ShapeError>("memory_format.cpp", line_of_to_last, "3 to 5 axes", [&] { to_last(table); });
+  const auto asks = [](const Tensor& t) { (void)t.is_contiguous(channels_last); };
+  const int line_of_asks = __LINE__ - 1;
+  test::fails_at<ShapeError>("memory_format.cpp", line_of_asks, "3 to 5 axes", [&] { asks(row); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
