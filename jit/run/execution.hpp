@@ -100,9 +100,13 @@ class Run {
   void allocate_scratch(const Blocks& blocks);
   /// Runs the tile group by one kernel. False if that is impossible: then nothing has changed.
   bool row_by_row(const TileGroup& tile_group);
+  /// Makes what the tile group's steps make that is not inner. True if an address is another than before.
+  bool make_outer(const TileGroup& tile_group);
+  void release_dead(const TileGroup& tile_group);
+
+  // Block by block (block_run.cpp).
+  class BlockRun;
   void block_by_block(Planned& plan);
-  /// Launches step `i` of a tile group, whose arguments are `mine`, unless a later one reads through it.
-  void launch_block(const TileGroup& tile_group, size_t i, uint64_t* words, uint64_t* mine) const;
 
   // Inputs whose memory slots take over (run_donors.cpp).
   bool takes_input(uint32_t slot);

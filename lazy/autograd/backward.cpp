@@ -5,6 +5,7 @@
 #include "lazy/autograd/backwards.hpp"
 #include "lazy/autograd/parameter.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/memory_format.hpp"
 #include "lazy/core/recipe.hpp"
 #include "lazy/core/unchanging.hpp"
 
@@ -100,7 +101,7 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
   if (!create_graph) alone.emplace();
   Adding adding(all.boundary().size());
   all.run(g, [&](Leaf& l, const Handle& h, Handle more) {
-    if (more) adding.add(l, h, std::move(more), s);
+    if (more) adding.add(l, h, in_format_of(h, std::move(more), s), s);
     else if (!l.gradient()) adding.add(l, h, detail::constant(0, h->dtype, h->shape, h, s), s);
     else adding.tell(l, h);
   });

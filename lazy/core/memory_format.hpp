@@ -17,6 +17,13 @@ Handle seen_last(const Handle& image, const Site&);
 /// Sees (N, spatial..., C) as an image (N, C, spatial...) in channels-last memory.
 Handle seen_first(const Handle& last, const Site&);
 
+/// Sees a gradient in the memory format of its value: what updates the value goes along its memory then.
+inline Handle in_format_of(const Handle& value, Handle gradient, const Site& s) {
+  if (!value->channels_last || gradient->channels_last) [[likely]]
+    return gradient;
+  return seen_first(seen_last(gradient, s), s);
+}
+
 /// True for the axes of seen_last().
 bool moves_channels_last(const Dims& axes);
 /// Returns which axis of (N, spatial..., C) an axis of (N, C, spatial...) is.

@@ -291,9 +291,16 @@ Handle weight_gradient(const ConvLayer& c, const Handle& g, const Handle& x, con
   if (groups > 1 && in == 1 && has_axes && taps <= kMostDepthwiseTaps)
     return depthwise_weight_gradient(c, g, x, weights, s);
   const Handle view = windows_like(c, g, x, weights, s);
-  const Handle rows =
-      detail::reshape(detail::permute(view, joined({{n + 1}, range(n + 2, 2 * n + 2), range(0, n + 1)}), s),
-                      {groups, in * taps, count}, s);
+  // The elements of a window lie as those of a weight do: (C, K...), or (K..., C) where channels are last.
+  const Dims window = range(n + 2, 2 * n + 2), results = range(0, n + 1);
+  const Dims order = first ? joined({{n + 1}, window, results}) : joined({window, {n + 1}, results});
+  const auto elements_first = [&](const Handle& h) {  // (G, C K, N R)
+    if (first || groups == 1)
+      return detail::reshape(detail::permute(h, order, s), {groups, in * taps, count}, s);
+    const Handle apart = detail::reshape(detail::permute(h, order, s), {taps, groups, in, count}, s);
+    return detail::reshape(detail::permute(apart, {1, 0, 2, 3}, s), {groups, in * taps, count}, s);
+  };
+  const Handle rows = elements_first(view);
   const Handle columns = detail::reshape(channels_to_last(g, c.layout, s), {count, groups, out}, s);
   const Handle g_rows = detail::permute(columns, {1, 2, 0}, s);  // (G, O, N R)
   // The longer side has the rows, which a product with few columns runs along faster; but where little is
@@ -303,8 +310,10 @@ Handle weight_gradient(const ConvLayer& c, const Handle& g, const Handle& x, con
                                  : detail::matmul(kWeights, rows, detail::matrix_transpose(g_rows, s), s);
   const Handle sums = g_first ? product : detail::permute(product, {0, 2, 1}, s);  // (G, O, C K)
   if (first) return detail::reshape(sums, weights, s);
-  const Handle apart = detail::reshape(sums, {groups, out, in, taps}, s);
-  return detail::reshape(detail::permute(apart, {3, 2, 0, 1}, s), weights, s);
+  Shape as_seen = {groups * out};
+  for (int i = 0; i < n; ++i) as_seen.push_back(weights[c.kernel() + i]);
+  as_seen.push_back(in);
+  return detail::permute(detail::reshape(sums, as_seen, s), joined({range(1, n + 2), {0}}), s);
 }
 
 /// Returns zeros around a value, or a part of it, in the spatial axes, at their end.

@@ -284,4 +284,33 @@ BOOST_AUTO_TEST_CASE(models_of_images) {
   serve(mlp, values_of({4, 12}));
 }
 
+// Which order is faster the machine says, so what holds either way: values, results as the model's lie, no
+// new programs once a shape is known.
+BOOST_AUTO_TEST_CASE(a_format_is_chosen) {
+  models::ResNet m({.layers = {1, 1, 1, 1}, .width = 8, .classes = 10});
+  parity::fill(m);
+  const auto s = inference::session(m, {.choose_format = true});
+  const no_grad scope;
+  for (const int64_t batch : {1, 3}) {
+    const Tensor x = values_of({batch, 3, 32, 32});
+    const auto expected = all_of(m(x));
+    for (int call = 0; call < 3; ++call) {
+      const uint64_t misses = metrics().program_misses;
+      const Tensor y = s(x);
+      const auto got = all_of(y);
+      if (call) BOOST_TEST(metrics().program_misses == misses);
+      BOOST_REQUIRE(got.size() == expected.size());
+      for (size_t i = 0; i < got.size(); ++i)
+        BOOST_TEST(std::abs(got[i] - expected[i]) < 1e-4f * (1 + std::abs(expected[i])));
+    }
+  }
+  // An image that is given out lies as the model would have it.
+  nn::Conv2d conv(3, 8, 3, {.padding = 1});
+  const Tensor x = values_of({1, 3, 9, 7});
+  const auto images = inference::session(conv, {.choose_format = true});
+  const Tensor y = images(x);
+  BOOST_TEST(y.is_contiguous());
+  BOOST_TEST((y.shape() == Shape{1, 8, 9, 7}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

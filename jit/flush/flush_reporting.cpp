@@ -1,0 +1,90 @@
+#include "jit/flush/flush_reporting.hpp"
+
+#include <exception>
+
+#include "jit/graph/recording.hpp"
+#include "jit/plan/names.hpp"
+#include "support/log.hpp"
+#include "support/metrics.hpp"
+#include "support/text.hpp"
+
+namespace lazy::jit {
+namespace {
+
+/// Chooses the flushes whose phases are timed: one in eight. Time stamps are most of what a recording costs a
+/// cached flush, whose phases take much the same time each time.
+bool next_is_timed(bool recording) noexcept {
+  thread_local uint8_t flushes = 0;
+  return recording && flushes++ % 8 == 0;
+}
+
+void log_memory(const Site& site) {
+  const Metrics m = metrics();
+  logging::print(logging::Channel::memory,
+                 "after the flush at %s: %s in use, %s at most, %s donated so far, %s kept for later runs",
+                 lazy::to_string(site).c_str(), text::human_size(m.bytes_live).c_str(),
+                 text::human_size(m.bytes_peak).c_str(), text::human_size(m.bytes_donated).c_str(),
+                 text::human_size(m.bytes_kept).c_str());
+}
+
+}  // namespace
+
+FlushReporting::FlushReporting(Cause cause, const Site& site)
+    : cause_(cause),
+      site_(site),
+      listener_(FlushListener::current()),
+      logged_(logging::enabled(logging::Channel::flush)) {
+  times_.start = profile::start_time();
+  phases_timed_ = next_is_timed(times_.start != 0);
+}
+
+void FlushReporting::taken(profile::Ticks first_op) noexcept {
+  times_.first_op = first_op;
+  if (told()) start_ = Clock::now();
+}
+
+void FlushReporting::keyed() {
+  if (phases_timed_) times_.keyed = profile::now();
+  if (!told() && !times_.start && !logging::enabled(logging::Channel::miss)) return;
+  report_ = std::make_unique<FlushReport>();
+  report_->cause = cause_;
+  report_->site = site_;
+  for (const Fold& f : folds_) report_->rewritten.push_back(jit::describe(f));
+  if (cause_ == Cause::count) report_->function = Purpose::current();
+}
+
+void FlushReporting::describe(const Program& p, const CapturedGraph& f) {
+  FlushReport& report = *report_;
+  report.ops = p.nodes;
+  report.outputs = p.results.size();
+  report.kernels = p.steps.size();
+  report.tile_groups = p.tile_groups.size();
+  report.variant = p.variant;
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    report.fused_ops += p.steps[i].ops;
+    report.kernel_texts.push_back(step_text(p, i, &f));
+  }
+}
+
+void FlushReporting::failed() const noexcept {
+  if (!times_.start) return;
+  try {
+    try {
+      throw;
+    } catch (const std::exception& e) { event::failed_flush(times_, cause_, site_, e.what()); } catch (...) {
+      event::failed_flush(times_, cause_, site_, "an exception of another type");
+    }
+  } catch (...) {}  // no memory to record it
+}
+
+void FlushReporting::stop() noexcept {
+  report_->total_ns = static_cast<uint64_t>((Clock::now() - start_).count());
+}
+
+void FlushReporting::finish() {
+  if (logged_) logging::write(logging::Channel::flush, jit::describe(*report_));
+  if (logging::enabled(logging::Channel::memory)) log_memory(site_);
+  if (listener_) listener_->flushes.push_back(std::move(*report_));
+}
+
+}  // namespace lazy::jit
