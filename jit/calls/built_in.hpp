@@ -7,6 +7,7 @@
 #include "jit/calls/eig.hpp"
 #include "jit/calls/eigh.hpp"
 #include "jit/calls/gcd.hpp"
+#include "jit/calls/group_dots.hpp"
 #include "jit/calls/lu.hpp"
 #include "jit/calls/matrix_exp.hpp"
 #include "jit/calls/qr.hpp"
@@ -38,6 +39,7 @@ inline constexpr const CallDefinition* kBuiltInCalls[] = {&calls::kBarrier,
                                                           &calls::kRecurrent,
                                                           &calls::kRecurrentBackward,
                                                           &calls::kVarlenAttention,
-                                                          &calls::kVarlenAttentionBackward};
+                                                          &calls::kVarlenAttentionBackward,
+                                                          &calls::kGroupDots};
 
 }  // namespace lazy::jit

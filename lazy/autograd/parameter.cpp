@@ -62,6 +62,10 @@ class Reading final : public Recipe {
     const jit::Purpose purpose("parametrization");
     return parts_->value(s).handle();
   }
+  Tensor layer(const LayerCall& call, const Site& s) override {
+    const std::shared_ptr<Parametrized> keep = parts_;
+    return keep->layer(call, s);
+  }
   void assign(const Handle& value, const Site& s) override { parts_->assign(Tensor(value), s); }
   bool requires_grad() const override { return parts_->any_trained(); }
   void zero_grad(const Site& s) override { parts_->forget_gradients(s); }

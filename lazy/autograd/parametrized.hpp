@@ -3,7 +3,7 @@
 #pragma once
 #include <memory>
 
-#include "lazy/core/tensor.hpp"
+#include "lazy/core/recipe.hpp"
 
 namespace lazy::detail {
 
@@ -13,6 +13,8 @@ class Parametrized {
   virtual ~Parametrized() = default;
   /// Records the parameter's value of its parts as they are now.
   virtual Tensor value(const Site&) = 0;
+  /// Records a layer's result in a way of its own (Recipe::layer); undefined: by the value.
+  virtual Tensor layer(const LayerCall&, const Site&) { return {}; }
   /// Records one of its dtype, shape and device, and changes nothing, whatever reading does.
   virtual Tensor like(const Site&) = 0;
   /// Sets the parts so that the value is this one; Error if there is no way.

@@ -88,13 +88,17 @@ class Arg {
   jit::Handle take() { return borrowed_ ? *borrowed_ : std::move(owned_); }
   /// Returns the variable that the Arg refers to; null for a temporary or a scalar.
   const jit::Handle* variable() const { return borrowed_; }
+  /// Returns the variable, which has a recipe, whose value the Arg has read; null for all others.
+  const jit::Handle* read_of() const {
+    return is_tensor_ ? reinterpret_cast<const jit::Handle*>(number_.u) : nullptr;
+  }
   const ScalarNumber& number() const { return number_; }
   const Site& site() const { return site_; }
 
  private:
   const jit::Handle* borrowed_ = nullptr;
   jit::Handle owned_;
-  ScalarNumber number_;
+  ScalarNumber number_;  // of a tensor: 0, or the address that read_of() returns
   bool is_tensor_ = false;
   Site site_;
 };

@@ -10,12 +10,26 @@
 #include "jit/graph/attachment.hpp"
 #include "lazy/core/tensor.hpp"
 
+namespace lazy {
+struct ConvOptions;
+}
+
 namespace lazy::detail {
+
+/// Holds a call of a layer's function with a variable as its weights: a linear map or a convolution.
+struct LayerCall {
+  const char* function;
+  const Arg& x;
+  const Tensor& bias;                  // undefined if there is none
+  const ConvOptions* conv = nullptr;   // null: of a linear map
+};
 
 class Recipe : public jit::Attachment {
  public:
   /// Records the variable's value as it is now and returns it.
   virtual jit::Handle read(const Site&) = 0;
+  /// Records a layer's result in a way of the variable's own, by integers say. Undefined: by its value.
+  virtual Tensor layer(const LayerCall&, const Site&) { return {}; }
   /// Makes the variable have a value, of its shape and dtype; throws if it can't.
   virtual void assign(const jit::Handle& value, const Site&) = 0;
   /// True if gradients go through what is read.
@@ -32,6 +46,12 @@ class Recipe : public jit::Attachment {
 jit::Handle with_recipe(Recipe*, DType, const Shape&, Device, const Site&);
 /// Returns the recipe of a variable that has no value of its own; else null.
 Recipe* recipe_of(const jit::Handle&) noexcept;
+/// Returns the layer's result that its weights record themselves; undefined where they have no such way.
+inline Tensor recorded_by_weights(const Arg& weights, const LayerCall& call) {
+  if (const jit::Handle* const variable = weights.read_of()) [[unlikely]]
+    if (Recipe* const r = recipe_of(*variable)) return r->layer(call, call.x.site());
+  return {};
+}
 /// Returns the variable's handle; of one with a recipe its value, which `keep` holds then.
 inline const jit::Handle& value_of(const jit::Handle& h, jit::Handle& keep, const Site& s) {
   if (any_recipes()) [[unlikely]]

@@ -338,7 +338,10 @@ class Tensor {
 
 inline Arg::Arg(const Tensor& t, Site site) : borrowed_(&t.handle_), is_tensor_(true), site_(site) {
   if (detail::any_recipes()) [[unlikely]]
-    if (jit::Handle now = detail::read_recipe(t.handle_, site)) owned_ = std::move(now), borrowed_ = nullptr;
+    if (jit::Handle now = detail::read_recipe(t.handle_, site)) {
+      owned_ = std::move(now), borrowed_ = nullptr;
+      number_.u = reinterpret_cast<uint64_t>(&t.handle_);
+    }
 }
 inline Arg::Arg(Tensor&& t, Site site) : is_tensor_(true), site_(site) {
   if (detail::any_recipes()) [[unlikely]]

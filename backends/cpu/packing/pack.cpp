@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "backends/cpu/packing/strips.hpp"
 #include "support/error.hpp"
@@ -53,6 +54,40 @@ LAZY_AVX2 void widen_float16(const char* from, int64_t stride, int64_t n, char* 
   for (; i < n; ++i) to[i] = _cvtsh_ss(*reinterpret_cast<const uint16_t*>(from + i * stride));
 }
 
+/// Converts integers of 8 or 16 bits, of which float32 has each.
+template <class From>
+LAZY_AVX2 void widen_to_float(const char* from, int64_t stride, int64_t n, char* to_bytes) {
+  auto* to = reinterpret_cast<float*>(to_bytes);
+  int64_t i = 0;
+  if (stride == static_cast<int64_t>(sizeof(From))) {
+    const From* unit = reinterpret_cast<const From*>(from);
+    for (; i + 8 <= n; i += 8) {
+      __m256i words;
+      if constexpr (sizeof(From) == 1) {
+        const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(unit + i));
+        words = std::is_signed_v<From> ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes);
+      } else {
+        const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(unit + i));
+        words = std::is_signed_v<From> ? _mm256_cvtepi16_epi32(halves) : _mm256_cvtepu16_epi32(halves);
+      }
+      _mm256_storeu_ps(to + i, _mm256_cvtepi32_ps(words));
+    }
+  }
+  for (; i < n; ++i) to[i] = static_cast<float>(*reinterpret_cast<const From*>(from + i * stride));
+}
+
+Widen widening_to_float(DType t) {
+  switch (t) {
+    case DType::bfloat16: return widen_bfloat16;
+    case DType::float16: return widen_float16;
+    case DType::int8: return widen_to_float<int8_t>;
+    case DType::uint8: return widen_to_float<uint8_t>;
+    case DType::int16: return widen_to_float<int16_t>;
+    case DType::uint16: return widen_to_float<uint16_t>;
+    default: return nullptr;
+  }
+}
+
 template <class To>
 Widen widening(DType t) {
   switch (t) {
@@ -69,12 +104,12 @@ Widen widening(DType t, ContractionLane lane) {
     case ContractionLane::pairs:
     case ContractionLane::halves: return widening<int16_t>(t == DType::bfloat16 ? DType::int16 : t);
     case ContractionLane::i32: return widening<int32_t>(t);
-    case ContractionLane::quads:
-    case ContractionLane::f32: break;
+    case ContractionLane::f32:
+      if (const Widen w = widening_to_float(t)) return w;
+      break;
+    case ContractionLane::quads: break;
   }
-  return t == DType::bfloat16  ? widen_bfloat16
-         : t == DType::float16 ? widen_float16
-                               : widen<uint32_t, uint32_t>;
+  return widen<uint32_t, uint32_t>;
 }
 
 constexpr int64_t kRun = 64, kFewColumns = 16;

@@ -3,6 +3,7 @@
 #include "jit/calls/call.hpp"
 #include "lazy/core/advice.hpp"
 #include "lazy/core/policy.hpp"
+#include "lazy/core/recipe.hpp"
 #include "lazy/formula/formula.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/nn/functional/channels.hpp"
@@ -97,6 +98,7 @@ constinit const jit::CallDefinition kLinear{.name = kLinearName,
 Tensor linear(Arg x, Arg w, const MaybeTensor& bias) {
   constexpr const char* name = kLinearName;
   const Site s = x.site();
+  if (Tensor y = recorded_by_weights(w, {name, x, bias}); y.defined()) return y;
   const DType t = contraction_type(name, {&x, &w}, {&bias});
   tell_of_widening(name, x.handle(), w.handle(), s);
   if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);

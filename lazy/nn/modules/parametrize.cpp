@@ -99,6 +99,11 @@ Tensor ParametrizationList::value(const Site& s) {
   return std::move(x[0]);
 }
 
+Tensor ParametrizationList::layer(const lazy::detail::LayerCall& call, const Site& s) {
+  if (list_.size() != 1) return {};
+  return list_[0].of->layer(call, {originals_.begin(), originals_.end()}, s);
+}
+
 Tensor ParametrizationList::like(const Site& s) {
   const no_grad scope;
   const Evaluating evaluating(*this);

@@ -35,6 +35,10 @@ class Parametrization : public Module {
   /// Returns the parameter's value of its parts, or of the one value that the parametrization registered
   /// before this one gives. `s` is the line that reads the parameter.
   virtual Tensor forward(const std::vector<Tensor>& x, Site s) = 0;
+  /// Returns what a linear map or a convolution with the parameter as its weights gives, where there is a
+  /// better way than by forward(): of integers, say. `x` are the parts. Undefined: it goes by forward(). Not
+  /// asked where the parameter has several parametrizations.
+  virtual Tensor layer(const lazy::detail::LayerCall&, const std::vector<Tensor>& /*x*/, Site) { return {}; }
   /// Returns parts of which forward() makes this value, or one near it; nothing if there is no way: then the
   /// one part begins with the parameter's value, and the parameter can't be assigned to.
   virtual std::optional<std::vector<Tensor>> right_inverse(const Tensor& /*value*/, Site) { return {}; }
@@ -94,6 +98,7 @@ class ParametrizationList final : public Module, public lazy::detail::Parametriz
   Parameter& original(size_t i = 0) { return originals_[i]; }
 
   Tensor value(const Site&) override;
+  Tensor layer(const lazy::detail::LayerCall&, const Site&) override;
   Tensor like(const Site&) override;
   void assign(const Tensor& value, const Site&) override;
   std::shared_ptr<Parametrized> copy() const override;

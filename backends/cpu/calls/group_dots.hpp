@@ -1,0 +1,32 @@
+// Declares how products with groups of small integers are done with vectors of one width. Sixteen sums are
+// added to in turn, whatever the width, so that results are the same for all.
+#pragma once
+#include <cstdint>
+
+#include "jit/calls/group_dots.hpp"
+
+namespace lazy::cpu_backend::group_dots {
+
+using jit::calls::GroupDots;
+constexpr int64_t kLanes = 16;
+constexpr int64_t kRowsAtOnce = 4;  // rows that share what is unpacked
+
+/// Holds a run, and for each row of x, where zeros differ from 0, the sum of each group.
+struct Work {
+  const GroupDots& d;
+  const float* group_sums;  // (R, G)
+};
+
+/// Computes columns [first, last) of all rows.
+using Columns = void (*)(const Work&, int64_t first, int64_t last);
+/// Computes Work::group_sums.
+using GroupSums = void (*)(const GroupDots&, float* sums);
+
+struct Level {
+  const char* name;
+  Columns columns;
+  GroupSums sums;
+};
+extern const Level kAvx2, kAvx512;
+
+}  // namespace lazy::cpu_backend::group_dots

@@ -1,0 +1,168 @@
+#include "lazy/quant/affine.hpp"
+
+#include "lazy/formula/formula.hpp"
+#include "lazy/nn/functional/positions.hpp"
+
+namespace lazy::quant {
+namespace {
+
+using namespace lazy::detail;
+
+constexpr double kLeastScale = 0x1p-23;  // torch's, of a value that is 0 everywhere: float32's epsilon
+constexpr int64_t kBlock = 128;          // integers that are packed together
+
+/// Returns x as (sets, numbers), where the numbers of a set share a scale; `scales` gets the scales' shape.
+Term in_sets(const Formula& f, const Term& x, const Scheme& how, Shape& scales) {
+  const Shape& shape = x.shape();
+  const int64_t all = numel(shape);
+  if (how.granularity == Granularity::tensor) {
+    scales = {};
+    return reshape(x, {1, all});
+  }
+  if (shape.empty()) f.fail<ShapeError>("a value without axes has no channels");
+  const int64_t rows = shape[0], length = rows ? all / rows : 0;
+  if (how.granularity == Granularity::channel) {
+    scales = {rows};
+    return reshape(x, {rows, length});
+  }
+  if (shape.size() != 2) f.fail<ShapeError>("groups are of a matrix, not of " + lazy::to_string(shape));
+  const int64_t unit = std::max(how.group, kBlock), whole = (length + unit - 1) / unit * unit;
+  Term full = x;
+  if (whole != length)
+    full = padded(x, 1, {0}, {whole - length}, PadMode::constant, ScalarNumber(0));
+  scales = {rows, whole / how.group};
+  return reshape(full, {rows * scales[1], how.group});
+}
+
+/// Returns one number for each set beside (sets, numbers).
+Term beside(const Formula& f, const Term& t, const Shape& scales) {
+  if (t.shape() != scales)
+    f.fail<ShapeError>("scales " + lazy::to_string(t.shape()) + " where " + lazy::to_string(scales) + " are needed");
+  return reshape(t, {numel(scales), 1});
+}
+
+/// Holds x in sets with scales and zero points beside it.
+struct Sets {
+  Shape scales;
+  Term x, scale, zero;
+
+  Sets(const Formula& f, const Term& of, const Affine& a, const Scheme& how)
+      : x(in_sets(f, of, how, scales)), scale(beside(f, f.term(a.scale), scales)) {
+    zero = a.zero_point.defined() ? beside(f, f.term(a.zero_point), scales)
+                                  : x.number(static_cast<double>(how.middle()));
+  }
+  /// Returns the integers before they are cut.
+  Term integers() const { return round(x * (1.0 / scale)) + zero; }
+};
+
+Term cut(const Term& q, const Scheme& how) {
+  return minimum(maximum(q, static_cast<double>(how.lowest())), static_cast<double>(how.highest()));
+}
+
+/// Returns x's shape with whole groups.
+Shape shape_of_integers(const Shape& x, const Shape& scales, const Scheme& how) {
+  return how.granularity == Granularity::group ? Shape{scales[0], scales[1] * how.group} : x;
+}
+
+Affine affine_of_bounds(const Formula& f, const Term& low, const Term& high, const Scheme& how) {
+  const Term least = minimum(low, 0.0), most = maximum(high, 0.0);
+  const auto steps = static_cast<double>(how.highest() - how.lowest());
+  if (how.symmetric) {
+    const Term scale = maximum(maximum(-least, most) / (steps / 2), kLeastScale);
+    return {f.tensor(scale.as(f.result).handle()), {}};
+  }
+  const Term scale = maximum((most - least) / steps, kLeastScale);
+  const Term zero = cut(static_cast<double>(how.lowest()) - round(least / scale), how);
+  return {f.tensor(scale.as(f.result).handle()), f.tensor(zero.as(how.dtype()).handle())};
+}
+
+}  // namespace
+
+Affine affine_of(const Tensor& least, const Tensor& most, const Scheme& how, Site s) {
+  check("affine_of", how, s);
+  Arg a(least, s), b(most, s);
+  const Formula f("affine_of", {&a, &b});
+  return affine_of_bounds(f, f.term(a), f.term(b), how);
+}
+
+Affine affine_of(const Tensor& x, const Scheme& how, Site s) {
+  check("affine_of", how, s);
+  Arg a(x, s);
+  const Formula f("affine_of", {&a});
+  const Term given = f.term(a);
+  if (numel(given.shape()) == 0) f.fail<ShapeError>("no numbers to find a range of: " + lazy::to_string(given.shape()));
+  Shape scales;
+  const Term sets = in_sets(f, given, how, scales);
+  const Term most = reshape(max(sets, {1}), scales), least = reshape(-max(-sets, {1}), scales);
+  return affine_of_bounds(f, least, most, how);
+}
+
+Tensor quantize(const Tensor& x, const Affine& affine, const Scheme& how, Site s) {
+  check("quantize", how, s);
+  Arg a(x, s), scale(affine.scale, s);
+  const Formula f("quantize", {&a, &scale});
+  const Term given = f.term(a);
+  const Sets sets(f, given, affine, how);
+  const Term q = cut(sets.integers(), how).as(how.dtype());
+  return f.tensor(reshape(q, shape_of_integers(given.shape(), sets.scales, how)).handle());
+}
+
+Tensor dequantize(const Tensor& q, const Affine& affine, const Scheme& how, Site s) {
+  check("dequantize", how, s);
+  Arg a(q, s), scale(affine.scale, s);
+  const Formula f("dequantize", {&scale});
+  const Term given = f.term(a);
+  const Sets sets(f, given, affine, how);
+  return f.tensor(reshape((sets.x - sets.zero) * sets.scale, given.shape()).handle());
+}
+
+Tensor fake_quantize(const Tensor& x, const Affine& affine, const Scheme& how, Site s) {
+  check("fake_quantize", how, s);
+  Arg a(x, s);
+  const Formula f("fake_quantize", {&a});
+  const Term given = f.term(a);
+  const Shape& shape = given.shape();
+  const Sets sets(f, given, affine, how);
+  Composite whole(f.name, {&given.handle()}, f.site);
+  const Term integers = sets.integers(), kept = cut(integers, how);
+  const auto in_shape = [&](const Term& t) {
+    const Shape rows = shape_of_integers(shape, sets.scales, how);
+    const Term all = reshape(t, rows);
+    return rows == shape ? all : part(all, 1, 0, shape[1]);
+  };
+  const Handle uncut = in_shape(kept == integers).handle();
+  return f.finish(whole, in_shape((kept - sets.zero) * sets.scale), [uncut](const Differentiated& d) {
+    const Recorder r{"fake_quantize", d.site};
+    return std::vector<Handle>{r.where(uncut, d.gradient, 0)};
+  });
+}
+
+Tensor pack_4(const Tensor& q, Site s) {
+  Arg a(q, s);
+  const Recorder r{"pack_4", s};
+  const Handle h = Operand(r.name, a).take();
+  if (h->shape.size() != 2 || h->shape[1] % kBlock != 0 || h->dtype != DType::uint8)
+    r.fail<ShapeError>("takes a matrix of uint8 with a multiple of 128 columns, not " + lazy::to_string(h->shape));
+  const int64_t rows = h->shape[0], blocks = h->shape[1] / kBlock;
+  // Element 16 (2 b + half) + d of a block is half a byte of byte 4 d + b.
+  const Handle apart = r.permute(r.reshape(h, {rows, blocks, 4, 2, 16}), {0, 1, 4, 2, 3});
+  const Handle low = r.part(apart, 4, 0, 1), high = r.part(apart, 4, 1, 1);
+  const Handle bytes = r.op(Op::bitwise_or, low, r.op(Op::left_shift, high, ScalarNumber(4)));
+  return r.tensor(r.reshape(bytes, {rows, blocks * kBlock / 2}));
+}
+
+Tensor unpack_4(const Tensor& packed, Site s) {
+  Arg a(packed, s);
+  const Recorder r{"unpack_4", s};
+  const Handle h = Operand(r.name, a).take();
+  if (h->shape.size() != 2 || h->shape[1] % (kBlock / 2) != 0 || h->dtype != DType::uint8)
+    r.fail<ShapeError>("takes a matrix of uint8 with a multiple of 64 columns, not " + lazy::to_string(h->shape));
+  const int64_t rows = h->shape[0], blocks = h->shape[1] * 2 / kBlock;
+  const Handle bytes = r.reshape(h, {rows, blocks, 16, 4, 1});
+  const Handle half = r.as(DType::uint8, r.index(0, {2}, h));
+  const Handle shifted = r.op(Op::right_shift, bytes, r.op(Op::multiply, half, ScalarNumber(4)));
+  const Handle numbers = r.op(Op::bitwise_and, shifted, ScalarNumber(15));
+  return r.tensor(r.reshape(r.permute(numbers, {0, 1, 3, 4, 2}), {rows, blocks * kBlock}));
+}
+
+}  // namespace lazy::quant

@@ -1,0 +1,71 @@
+#include "lazy/quant/group_linear.hpp"
+
+#include "jit/calls/group_dots.hpp"
+#include "lazy/core/operands.hpp"
+#include "lazy/formula/formula.hpp"
+
+namespace lazy::quant::detail {
+namespace {
+
+using namespace lazy::detail;
+using jit::calls::GroupDotsAttributes;
+
+constexpr const char* kName = "group_linear";
+// Of more rows a product of what is written out is faster.
+constexpr int64_t kFewRows = 8;
+enum Operands : size_t { kX, kIntegers, kScales, kZeros };
+
+Scheme scheme_of(const GroupDotsAttributes& a, bool affine) {
+  return {.bits = a.bits, .is_signed = a.bits == 8, .symmetric = !affine, .granularity = Granularity::group,
+          .group = a.group};
+}
+
+/// Returns the matrix (n, k) that the integers stand for.
+Handle written_out(const jit::CallSpec& spec, std::span<const Handle* const> operands, const Site& s) {
+  const auto a = spec.as<GroupDotsAttributes>();
+  const bool affine = operands.size() > kZeros;
+  const Tensor q(*operands[kIntegers]);
+  const Affine affine_map{Tensor(*operands[kScales]), affine ? Tensor(*operands[kZeros]) : Tensor()};
+  return dequantize(a.bits == 4 ? unpack_4(q, s) : q, affine_map, scheme_of(a, affine), s).handle();
+}
+
+std::vector<Handle> expand_group_linear(const jit::Expanding& e) {
+  const jit::CallSpec& dots = jit::intern_call(jit::calls::kGroupDots, e.spec.as<GroupDotsAttributes>());
+  if (e[kX]->shape[0] <= kFewRows && runs_here(e.backend, dots))
+    return lazy::detail::record_call(dots, e.operands, e.site);
+  const Handle w = written_out(e.spec, e.operands, e.site);
+  return {lazy::detail::matmul(kName, e[kX], matrix_transpose(w, e.site), e.site)};
+}
+
+std::vector<Handle> group_linear_gradients(const jit::CallGradients& d) {
+  std::vector<Handle> all(d.operands.size());
+  const std::vector<const Handle*> operands = pointers_to(d.operands);
+  if (d.wants(kX))
+    all[kX] = lazy::detail::matmul(kName, d.gradients[0], written_out(d.spec, operands, d.site), d.site);
+  return all;
+}
+
+constinit const jit::CallDefinition kGroupLinear{
+    .name = kName,
+    .traits = jit::call_trait::kNoThrow,
+    .infer = [](const jit::CallSpec& spec,
+                std::span<const jit::Meta> o) { return jit::calls::kGroupDots.infer(spec, o); },
+    .expand = expand_group_linear,
+    .vjp = group_linear_gradients,
+    .describe = [](std::string_view attributes) { return jit::calls::kGroupDots.describe(attributes); }};
+
+}  // namespace
+
+Tensor group_linear(const Tensor& x, const Tensor& q, const Affine& a, const Scheme& how, const Site& s) {
+  const GroupDotsAttributes attributes{how.bits, static_cast<int32_t>(how.group)};
+  const Recorder r{kName, s};
+  const auto operand = [&](const Tensor& t) { return Operand(kName, Arg(t, s)).take(); };
+  std::vector<Handle> all{operand(x), operand(q), operand(a.scale)};
+  const int64_t depth = all[kScales]->shape[1] * how.group, given = all[kX]->shape[1];
+  if (given != depth)
+    all[kX] = r.replaced(r.filled(0, float32, {all[kX]->shape[0], depth}, all[kX]), all[kX], 1, 0);
+  if (a.zero_point.defined()) all.push_back(r.as(float32, operand(a.zero_point)));
+  return r.tensor(lazy::detail::record_call(jit::intern_call(kGroupLinear, attributes), pointers_to(all), s)[0]);
+}
+
+}  // namespace lazy::quant::detail

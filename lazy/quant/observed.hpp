@@ -1,0 +1,47 @@
+// Holds a layer's weights while the range of what the layer is given is found, or while it is trained to be
+// rounded.
+#pragma once
+#include <string>
+
+#include "lazy/nn/modules/parametrize.hpp"
+#include "lazy/quant/weight.hpp"
+
+namespace lazy::quant {
+
+/// Says what prepare_() is for. calibrate: models are run on examples, and compute as ever. train: weights and
+/// activations are rounded, and cut, as they will be, with gradients that go through (quant::fake_quantize).
+enum class Prepare : uint8_t { calibrate, train };
+
+/// Says how ranges of activations are found: the least and the largest of all, or, as they move in training,
+/// 0.99 of what they were and 0.01 of the present ones (torch's MovingAverageMinMaxObserver).
+enum class Range : uint8_t { min_max, moving_average };
+
+/// Is a parametrization with one part, the weights. It sees what linear maps and convolutions are given.
+class ObservedWeight final : public nn::utils::parametrize::Parametrization {
+ public:
+  ObservedWeight(const Scheme& weights, Activations, Prepare, Range, Device);
+
+  const Scheme& scheme() const { return scheme_; }
+  Activations activations() const { return activations_; }
+  /// Returns the scale of what was seen, (); Error if nothing was.
+  Tensor input_scale(const Site&) const;
+
+  Tensor forward(const std::vector<Tensor>& x, Site s) override;
+  Tensor layer(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, Site s) override;
+  std::string extra_repr() const override;
+
+ protected:
+  void members(nn::Visitor&) override;
+
+ private:
+  Affine input_affine() const;
+  void observe(const Tensor& x, const Site&);
+
+  Scheme scheme_;
+  Activations activations_;
+  Prepare prepare_;
+  Range range_;
+  Tensor least_, most_, seen_;  // (), float32: the range so far, and 1 if there is one, else 0
+};
+
+}  // namespace lazy::quant

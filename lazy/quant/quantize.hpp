@@ -1,0 +1,83 @@
+// Makes models smaller and faster by integers in the place of their weights, and of what these multiply.
+//
+//   quant::quantize_(model, quant::int8_dynamic());              // linear maps and convolutions
+//   quant::quantize_(model, {{"head*", {}},                      // all but these
+//                            {"*.mlp.*", quant::int4_weights(32)},
+//                            {"*", quant::int8_weights()}});
+//
+//   quant::prepare_(model, quant::int8_fixed());                 // ranges of activations are found first
+//   for (const auto& batch : examples) model(batch.x).eval();
+//   quant::convert_(model);
+//
+//   quant::prepare_(model, quant::int8_dynamic(), quant::Prepare::train);   // trained to be rounded
+//   ...                                                                     // steps as ever
+//   quant::convert_(model);
+//
+// A layer's weights become a parametrization (quant::QuantizedWeight), so layers, state_dict(), freeze and
+// sessions need not know; state dictionaries have the integers and scales. A model of the same structure to
+// which the same was done loads them.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lazy/nn/modules/module.hpp"
+#include "lazy/quant/observed.hpp"
+#include "lazy/quant/weight.hpp"
+
+namespace lazy::quant {
+
+/// Says how a layer is computed.
+struct Config {
+  Scheme weights = {};
+  Activations activations = Activations::none;
+  bool embeddings = false;                     // rows of embeddings, too
+  Range range = Range::min_max;                // of fixed activations
+  friend bool operator==(const Config&, const Config&) = default;
+};
+
+/// Weights of int8 by channel: a quarter of the memory, activations as they are.
+Config int8_weights();
+/// Weights of 4 bits, affine in groups of so many: an eighth of the memory and the scales.
+Config int4_weights(int64_t group = 128);
+/// Weights of int8 by channel, activations rounded to int8 in each call.
+Config int8_dynamic();
+/// Weights of int8 by channel, activations rounded to int8 by scales that prepare_() finds.
+Config int8_fixed();
+std::string to_string(const Config&);
+
+/// Says how layers of certain names are computed; without a config, as they are. `*` in a pattern stands for
+/// any characters, `?` for one; a predicate, if there is one, has to hold too.
+struct Rule {
+  std::string pattern;  // of the layer's name, as named_modules() has it
+  std::optional<Config> config;
+  std::function<bool(const nn::Module&)> where = {};
+};
+/// The first rule that fits a layer counts; a layer that none fits stays as it is.
+using Rules = std::vector<Rule>;
+
+/// Says what was done to a layer.
+struct Change {
+  std::string layer;
+  Config config;
+  int64_t bytes_before = 0, bytes_after = 0;  // of the weights
+};
+
+/// Quantises the weights of linear maps and convolutions, and returns what was done, in order. Weights that
+/// have a parametrization already are left as they are. Error for activations that are fixed: these need
+/// prepare_(). Nothing changes if it throws.
+std::vector<Change> quantize_(nn::Module& model, const Rules&, Site = Site::current());
+std::vector<Change> quantize_(nn::Module& model, const Config&, Site = Site::current());
+
+/// Has these layers see what they are given, or be trained to be rounded, until convert_(). Returns their
+/// names.
+std::vector<std::string> prepare_(nn::Module& model, const Rules&, Prepare = Prepare::calibrate,
+                                  Site = Site::current());
+std::vector<std::string> prepare_(nn::Module& model, const Config&, Prepare = Prepare::calibrate,
+                                  Site = Site::current());
+/// Quantises the layers that were prepared. Error if one of fixed activations has seen none.
+std::vector<Change> convert_(nn::Module& model, Site = Site::current());
+
+}  // namespace lazy::quant

@@ -1,0 +1,39 @@
+// Says how floating-point numbers are written as integers of a few bits. Schemes are values: they come from
+// files as well as from code.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "jit/core/dtype.hpp"
+#include "support/site.hpp"
+
+namespace lazy::quant {
+
+/// Says which numbers share a scale: all of a tensor, those of each index of the first axis (a channel), or
+/// `Scheme::group` neighbours in a row, where a row is all that one index of the first axis has.
+enum class Granularity : uint8_t { tensor, channel, group };
+
+/// Maps x to the integer round(x / scale) + zero_point, halves to even, cut to [lowest(), highest()].
+struct Scheme {
+  int bits = 8;            // 2 to 8
+  bool is_signed = true;   // from -2^(bits-1), else from 0
+  bool symmetric = true;   // the range of x is [-m, m], so that the zero point is the same for all
+  Granularity granularity = Granularity::channel;
+  int64_t group = 128;     // numbers of a group: a power of two of 32 or more
+
+  int64_t lowest() const { return is_signed ? -(int64_t{1} << (bits - 1)) : 0; }
+  int64_t highest() const { return lowest() + (int64_t{1} << bits) - 1; }
+  /// Returns the zero point of a symmetric scheme.
+  int64_t middle() const { return is_signed ? 0 : int64_t{1} << (bits - 1); }
+  /// Returns the dtype of the integers: int8 or uint8.
+  DType dtype() const { return is_signed ? DType::int8 : DType::uint8; }
+  friend bool operator==(const Scheme&, const Scheme&) = default;
+};
+
+/// Returns "int8 by channel", "uint4 by groups of 32, affine".
+std::string to_string(const Scheme&);
+
+/// Throws Error for a scheme that is none.
+void check(const char* function, const Scheme&, const Site&);
+
+}  // namespace lazy::quant

@@ -1,0 +1,152 @@
+#include "lazy/quant/weight.hpp"
+
+#include "lazy/autograd/derivation.hpp"
+#include "lazy/formula/formula.hpp"
+#include "lazy/nn/functional/convolution.hpp"
+#include "lazy/nn/functional/linear.hpp"
+#include "lazy/nn/modules/text.hpp"
+#include "lazy/quant/group_linear.hpp"
+
+namespace lazy::quant {
+namespace {
+
+using namespace lazy::detail;
+using nn::detail::Repr;
+
+enum Parts : size_t { kIntegers, kScales, kZeros };
+
+/// Holds what a layer is given as int8, and its scales.
+struct Rounded {
+  Tensor integers, scale;
+};
+
+/// Rounds by a scale that is there, else by one for all or for each row.
+Rounded rounded(const Tensor& x, const Tensor& fixed, Granularity granularity, const Site& s) {
+  Scheme how = kActivationScheme;
+  if (!fixed.defined()) how.granularity = granularity;
+  const Affine a = fixed.defined() ? Affine{fixed, {}} : affine_of(x, how, s);
+  return {quantize(x, a, how, s), a.scale};
+}
+
+Tensor with_bias(const Formula& f, const Term& y, const Tensor& bias, const Shape& beside) {
+  const Term r = bias.defined() ? y + reshape(f.term(bias), beside) : y;
+  return f.tensor(r.as(f.result).handle());
+}
+
+}  // namespace
+
+QuantizedWeight::QuantizedWeight(const Scheme& scheme, const Shape& shape, DType dtype, Activations activations,
+                                 const Tensor& input_scale)
+    : scheme_(scheme), shape_(shape), dtype_(dtype), activations_(activations), input_scale_(input_scale) {}
+
+void QuantizedWeight::members(nn::Visitor& v) {
+  v.whole(*this, this, sizeof *this);
+  if (activations_ == Activations::fixed) v.member("input_scale", input_scale_);
+}
+
+Affine QuantizedWeight::affine_of(const std::vector<Tensor>& x) const {
+  return {x[kScales], x.size() > kZeros ? x[kZeros] : Tensor()};
+}
+
+Tensor QuantizedWeight::forward(const std::vector<Tensor>& x, Site s) {
+  const Tensor q = packed() ? unpack_4(x[kIntegers], s) : x[kIntegers];
+  const Tensor all = dequantize(q, affine_of(x), scheme_, s);
+  const Recorder r{"dequantize", s};
+  Handle h = all.handle();
+  if (scheme_.granularity == Granularity::group) h = r.part(h, 1, 0, numel(shape_) / std::max<int64_t>(shape_[0], 1));
+  return r.tensor(r.as(dtype_, r.reshape(h, shape_)));
+}
+
+std::optional<std::vector<Tensor>> QuantizedWeight::right_inverse(const Tensor& value, Site s) {
+  const Recorder r{"quantize", s};
+  Tensor given = value;
+  if (scheme_.granularity == Granularity::group) {
+    const Handle h = Operand(r.name, Arg(value, s)).take();
+    given = r.tensor(r.reshape(h, {shape_[0], numel(shape_) / std::max<int64_t>(shape_[0], 1)}));
+  }
+  const Affine a = quant::affine_of(given, scheme_, s);
+  const Tensor q = quantize(given, a, scheme_, s);
+  const Tensor scale = r.tensor(r.as(float32, a.scale.handle()));
+  std::vector<Tensor> parts{packed() ? pack_4(q, s) : q, scale};
+  if (a.zero_point.defined()) parts.push_back(a.zero_point);
+  return parts;
+}
+
+Tensor QuantizedWeight::layer(const LayerCall& call, const std::vector<Tensor>& x, Site s) {
+  const Handle& given = call.x.handle();
+  if (!given || !is_float(given->dtype)) return {};
+  if (activations_ != Activations::none && !gradients_paused && is_tracked(given)) return {};
+  return call.conv ? conv(call, x, s) : linear(call, x, s);
+}
+
+Tensor QuantizedWeight::linear(const LayerCall& call, const std::vector<Tensor>& x, const Site& s) const {
+  Arg given(call.x.handle(), s);
+  const Formula f(call.function, {&given});
+  const Term rows = f.term(given);
+  if (shape_.size() != 2 || rows.shape().empty() || rows.shape().back() != shape_[1]) return {};
+  const Affine a = affine_of(x);
+  const int64_t n = shape_[0], depth = shape_[1], count = depth ? numel(rows.shape()) / depth : 0;
+  if (count == 0 || n == 0) return {};
+  Shape result = rows.shape();
+  result[result.size() - 1] = n;
+  if (scheme_.granularity == Granularity::group) {
+    if (f.work != float32 || (scheme_.bits != 4 && scheme_.dtype() != int8)) return {};
+    const Tensor flat = f.tensor(reshape(rows, {count, depth}).handle());
+    const Term y = f.term(detail::group_linear(flat, x[kIntegers], a, scheme_, s));
+    return with_bias(f, reshape(y, result), call.bias, {n});
+  }
+  const Term scale = scheme_.granularity == Granularity::channel ? reshape(f.term(a.scale), {n}) : f.term(a.scale);
+  const auto product = [&](const Handle& left, DType t) {
+    const Handle w = f.as(t, x[kIntegers].handle());
+    return f.term(f.as(f.work, lazy::linear(f.arg(f.as(t, left)), f.arg(w)).handle()));
+  };
+  Term y, sums, left_scale;
+  if (activations_ == Activations::none) {
+    y = product(rows.handle(), f.work);
+    if (a.zero_point.defined()) sums = sum(rows, {-1});
+  } else {
+    const Tensor flat = f.tensor(reshape(rows, {count, depth}).handle());
+    const Rounded q = rounded(flat, input_scale_, Granularity::channel, s);
+    const Handle integers = f.reshape(q.integers.handle(), rows.shape());
+    y = product(integers, int32);
+    Shape each = result;
+    each[each.size() - 1] = 1;
+    left_scale = f.term(q.scale);
+    if (!input_scale_.defined()) left_scale = reshape(left_scale, each);
+    if (a.zero_point.defined()) sums = sum(f.term(f.as(f.work, integers)), {-1});
+  }
+  if (a.zero_point.defined()) y = y - sums * f.term(a.zero_point);
+  y = y * scale;
+  if (activations_ != Activations::none) y = y * left_scale;
+  return with_bias(f, y, call.bias, {n});
+}
+
+Tensor QuantizedWeight::conv(const LayerCall& call, const std::vector<Tensor>& x, const Site& s) const {
+  const Affine a = affine_of(x);
+  if (scheme_.granularity == Granularity::group || a.zero_point.defined() || !scheme_.is_signed ||
+      call.conv->layout != channels_first || call.conv->padding_mode != PadMode::constant)
+    return {};
+  Arg given(call.x.handle(), s);
+  const Formula f(call.function, {&given});
+  const Term image = f.term(given);
+  ConvOptions options = *call.conv;
+  options.bias = {};
+  const auto product = [&](const Handle& left, DType t) {
+    const Handle w = f.as(t, x[kIntegers].handle());
+    return f.term(f.as(f.work, lazy::conv(f.arg(f.as(t, left)), f.arg(w), options).handle()));
+  };
+  Shape channels(shape_.size() - 1, 1);
+  channels[0] = shape_[0];
+  const Term scale = scheme_.granularity == Granularity::channel ? reshape(f.term(a.scale), channels) : f.term(a.scale);
+  if (activations_ == Activations::none) return with_bias(f, product(image.handle(), f.work) * scale, call.bias, channels);
+  const Rounded q = rounded(f.tensor(image.handle()), input_scale_, Granularity::tensor, s);
+  const Term y = product(q.integers.handle(), int32) * scale * f.term(q.scale);
+  return with_bias(f, y, call.bias, channels);
+}
+
+std::string QuantizedWeight::extra_repr() const {
+  constexpr const char* kNames[] = {"none", "dynamic", "fixed"};
+  return Repr().positional(to_string(scheme_)).add("activations", kNames[static_cast<size_t>(activations_)]).str();
+}
+
+}  // namespace lazy::quant

@@ -1,0 +1,50 @@
+// Holds a layer's weights as integers, and has linear maps and convolutions multiply by these.
+#pragma once
+#include <string>
+
+#include "lazy/nn/modules/parametrize.hpp"
+#include "lazy/quant/affine.hpp"
+
+namespace lazy::quant {
+
+/// Says what is done with what a layer is given. none: it is multiplied as it is, by the weights' integers.
+/// dynamic: it is rounded to int8 too, with scales that are found in each call: one for each row of a linear
+/// map, one for all of an image. fixed: with one scale, which was found before (prepare_()). Products of int8
+/// are summed in int32, exactly.
+enum class Activations : uint8_t { none, dynamic, fixed };
+
+/// int8, symmetric: how activations are rounded.
+inline constexpr Scheme kActivationScheme{.granularity = Granularity::tensor};
+
+/// Is a parametrization whose parts are integers, scales and, of an affine scheme, zero points. Integers of 4
+/// bits or less in groups are packed two in a byte.
+class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
+ public:
+  QuantizedWeight(const Scheme&, const Shape& shape, DType dtype, Activations, const Tensor& input_scale = {});
+
+  const Scheme& scheme() const { return scheme_; }
+  Activations activations() const { return activations_; }
+
+  Tensor forward(const std::vector<Tensor>& x, Site s) override;
+  std::optional<std::vector<Tensor>> right_inverse(const Tensor& value, Site s) override;
+  /// Where gradients go through what the layer is given, that is not rounded.
+  Tensor layer(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, Site s) override;
+  std::string extra_repr() const override;
+
+ protected:
+  void members(nn::Visitor&) override;
+
+ private:
+  bool packed() const { return scheme_.granularity == Granularity::group && scheme_.bits == 4; }
+  Affine affine_of(const std::vector<Tensor>& x) const;
+  Tensor linear(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, const Site& s) const;
+  Tensor conv(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, const Site& s) const;
+
+  Scheme scheme_;
+  Shape shape_;  // of the value
+  DType dtype_;
+  Activations activations_;
+  Tensor input_scale_;  // (), float32, if activations are `fixed`
+};
+
+}  // namespace lazy::quant
