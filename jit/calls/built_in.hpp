@@ -40,6 +40,7 @@ inline constexpr const CallDefinition* kBuiltInCalls[] = {&calls::kBarrier,
                                                           &calls::kRecurrentBackward,
                                                           &calls::kVarlenAttention,
                                                           &calls::kVarlenAttentionBackward,
-                                                          &calls::kGroupDots};
+                                                          &calls::kGroupDots,
+                                                          &calls::kGroupNumbers};
 
 }  // namespace lazy::jit

@@ -5,34 +5,47 @@
 namespace lazy::jit::calls {
 namespace {
 
-std::vector<CallOutput> infer_group_dots(const CallSpec& spec, std::span<const Meta> o) {
+/// Throws unless these are integers with scales, and perhaps zero points, of `depth` numbers a row.
+void check_integers(const CallSpec& spec, std::span<const Meta> o, int64_t depth) {
   const auto a = spec.as<GroupDotsAttributes>();
   const bool power = a.group >= 32 && (a.group & (a.group - 1)) == 0;
-  bool fits = (a.bits == 4 || a.bits == 8) && power && (o.size() == 3 || o.size() == 4);
+  bool fits = (a.bits == 4 || a.bits == 8) && power && (o.size() == 2 || o.size() == 3);
   for (size_t i = 0; fits && i < o.size(); ++i) fits = o[i].shape.size() == 2;
-  if (!fits) throw ShapeError(std::string(spec.name()) + ": operands that are no product of groups");
-  const Shape &x = o[0].shape, &q = o[1].shape, &scale = o[2].shape;
-  const int64_t depth = x[1], unit = std::max<int64_t>(a.group, kGroupDotsBlock);
-  fits = depth % unit == 0 && q[1] == (a.bits == 4 ? depth / 2 : depth) &&
-         scale == Shape{q[0], depth / a.group} && (o.size() == 3 || o[3].shape == scale);
+  fits = fits && depth % a.group == 0 && o[0].shape[1] == (a.bits == 4 ? depth / 2 : depth) &&
+         o[1].shape == Shape{o[0].shape[0], depth / a.group} && (o.size() == 2 || o[2].shape == o[1].shape);
   if (!fits) throw ShapeError(std::string(spec.name()) + ": shapes that don't fit each other");
   for (size_t i = 0; i < o.size(); ++i)
-    if (o[i].dtype != (i != 1 ? float32 : a.bits == 4 ? uint8 : int8))
+    if (o[i].dtype != (i ? float32 : a.bits == 4 ? uint8 : int8))
       throw DtypeError(std::string(spec.name()) + ": float32 and " + (a.bits == 4 ? "uint8" : "int8") +
                        " are needed");
-  return {{{float32, {x[0], q[0]}}, {}}};
+}
+
+std::vector<CallOutput> infer_group_dots(const CallSpec& spec, std::span<const Meta> o) {
+  if (o.size() < 3 || o[0].shape.size() != 2)
+    throw ShapeError(std::string(spec.name()) + ": operands that are no product of groups");
+  if (o[0].dtype != float32) throw DtypeError(std::string(spec.name()) + ": float32 is needed");
+  check_integers(spec, o.subspan(1), o[0].shape[1]);
+  return {{{float32, {o[0].shape[0], o[1].shape[0]}}, {}}};
+}
+
+std::vector<CallOutput> infer_group_numbers(const CallSpec& spec, std::span<const Meta> o) {
+  if (o.size() < 2 || o[1].shape.size() != 2)
+    throw ShapeError(std::string(spec.name()) + ": operands that are no groups");
+  const int64_t depth = o[1].shape[1] * spec.as<GroupDotsAttributes>().group;
+  check_integers(spec, o, depth);
+  return {{{float32, {o[0].shape[0], depth}}, {}}};
 }
 
 float element(const GroupDots& d, int64_t n, int64_t k) {
   const uint8_t* const row = d.q + n * d.row_bytes();
   if (d.how.bits == 8) return static_cast<float>(static_cast<int8_t>(row[k]));
-  const int64_t in_block = k % kGroupDotsBlock, word = in_block % 16, i = in_block / 16;
-  const uint8_t byte = row[k / kGroupDotsBlock * (kGroupDotsBlock / 2) + word * 4 + i / 2];
-  return static_cast<float>(i % 2 ? byte >> 4 : byte & 15);
+  constexpr int64_t kHalf = kGroupDotsBlock / 2;
+  const uint8_t byte = row[k / kGroupDotsBlock * kHalf + k % kHalf];
+  return static_cast<float>(k / kHalf % 2 ? byte >> 4 : byte & 15);
 }
 
 void run_group_dots(const CallRun& r) {
-  const GroupDots d(r);
+  const GroupDots d(r, true);
   if (!d.y) return;
   for (int64_t row = 0; row < d.rows; ++row)
     for (int64_t n = 0; n < d.columns; ++n) {
@@ -45,6 +58,16 @@ void run_group_dots(const CallRun& r) {
         all += d.scale[n * d.groups + g] * sum;
       }
       d.y[row * d.columns + n] = all;
+    }
+}
+
+void run_group_numbers(const CallRun& r) {
+  const GroupDots d(r, false);
+  if (!d.y) return;
+  for (int64_t n = 0; n < d.columns; ++n)
+    for (int64_t k = 0; k < d.depth; ++k) {
+      const int64_t g = n * d.groups + k / d.how.group;
+      d.y[n * d.depth + k] = (element(d, n, k) - (d.zero ? d.zero[g] : d.zero_of_all())) * d.scale[g];
     }
 }
 
@@ -62,5 +85,10 @@ constinit const CallDefinition kGroupDots{.name = "group_dots",
                                           .infer = infer_group_dots,
                                           .run = run_group_dots,
                                           .describe = describe_group_dots};
+constinit const CallDefinition kGroupNumbers{.name = "group_numbers",
+                                             .traits = call_trait::kNoThrow,
+                                             .infer = infer_group_numbers,
+                                             .run = run_group_numbers,
+                                             .describe = describe_group_dots};
 
 }  // namespace lazy::jit::calls

@@ -9,7 +9,7 @@ namespace {
 using namespace lazy::detail;
 
 constexpr double kLeastScale = 0x1p-23;  // torch's, of a value that is 0 everywhere: float32's epsilon
-constexpr int64_t kBlock = 128;          // integers that are packed together
+constexpr int64_t kBlock = 32;           // integers that are packed together
 
 /// Returns x as (sets, numbers), where the numbers of a set share a scale; `scales` gets the scales' shape.
 Term in_sets(const Formula& f, const Term& x, const Scheme& how, Shape& scales) {
@@ -26,7 +26,7 @@ Term in_sets(const Formula& f, const Term& x, const Scheme& how, Shape& scales) 
     return reshape(x, {rows, length});
   }
   if (shape.size() != 2) f.fail<ShapeError>("groups are of a matrix, not of " + lazy::to_string(shape));
-  const int64_t unit = std::max(how.group, kBlock), whole = (length + unit - 1) / unit * unit;
+  const int64_t whole = (length + how.group - 1) / how.group * how.group;
   Term full = x;
   if (whole != length)
     full = padded(x, 1, {0}, {whole - length}, PadMode::constant, ScalarNumber(0));
@@ -142,12 +142,11 @@ Tensor pack_4(const Tensor& q, Site s) {
   const Recorder r{"pack_4", s};
   const Handle h = Operand(r.name, a).take();
   if (h->shape.size() != 2 || h->shape[1] % kBlock != 0 || h->dtype != DType::uint8)
-    r.fail<ShapeError>("takes a matrix of uint8 with a multiple of 128 columns, not " + lazy::to_string(h->shape));
+    r.fail<ShapeError>("takes a matrix of uint8 with a multiple of 32 columns, not " + lazy::to_string(h->shape));
   const int64_t rows = h->shape[0], blocks = h->shape[1] / kBlock;
-  // Element 16 (2 b + half) + d of a block is half a byte of byte 4 d + b.
-  const Handle apart = r.permute(r.reshape(h, {rows, blocks, 4, 2, 16}), {0, 1, 4, 2, 3});
-  const Handle low = r.part(apart, 4, 0, 1), high = r.part(apart, 4, 1, 1);
-  const Handle bytes = r.op(Op::bitwise_or, low, r.op(Op::left_shift, high, ScalarNumber(4)));
+  const Handle apart = r.reshape(h, {rows, blocks, 2, kBlock / 2});
+  const Handle lower = r.part(apart, 2, 0, 1), upper = r.part(apart, 2, 1, 1);
+  const Handle bytes = r.op(Op::bitwise_or, lower, r.op(Op::left_shift, upper, ScalarNumber(4)));
   return r.tensor(r.reshape(bytes, {rows, blocks * kBlock / 2}));
 }
 
@@ -156,13 +155,12 @@ Tensor unpack_4(const Tensor& packed, Site s) {
   const Recorder r{"unpack_4", s};
   const Handle h = Operand(r.name, a).take();
   if (h->shape.size() != 2 || h->shape[1] % (kBlock / 2) != 0 || h->dtype != DType::uint8)
-    r.fail<ShapeError>("takes a matrix of uint8 with a multiple of 64 columns, not " + lazy::to_string(h->shape));
+    r.fail<ShapeError>("takes a matrix of uint8 with a multiple of 16 columns, not " + lazy::to_string(h->shape));
   const int64_t rows = h->shape[0], blocks = h->shape[1] * 2 / kBlock;
-  const Handle bytes = r.reshape(h, {rows, blocks, 16, 4, 1});
-  const Handle half = r.as(DType::uint8, r.index(0, {2}, h));
+  const Handle bytes = r.reshape(h, {rows, blocks, 1, kBlock / 2});
+  const Handle half = r.reshape(r.as(DType::uint8, r.index(0, {2}, h)), {2, 1});
   const Handle shifted = r.op(Op::right_shift, bytes, r.op(Op::multiply, half, ScalarNumber(4)));
-  const Handle numbers = r.op(Op::bitwise_and, shifted, ScalarNumber(15));
-  return r.tensor(r.reshape(r.permute(numbers, {0, 1, 3, 4, 2}), {rows, blocks * kBlock}));
+  return r.tensor(r.reshape(r.op(Op::bitwise_and, shifted, ScalarNumber(15)), {rows, blocks * kBlock}));
 }
 
 }  // namespace lazy::quant

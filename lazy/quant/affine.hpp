@@ -38,7 +38,7 @@ Tensor dequantize(const Tensor& q, const Affine&, const Scheme&, Site = Site::cu
 Tensor fake_quantize(const Tensor& x, const Affine&, const Scheme&, Site = Site::current());
 
 /// Returns integers of 4 bits, uint8 (n, k), two in a byte (n, k / 2): the order of jit/calls/group_dots.hpp.
-/// k is a multiple of 128.
+/// k is a multiple of 32.
 Tensor pack_4(const Tensor& q, Site = Site::current());
 Tensor unpack_4(const Tensor& packed, Site = Site::current());
 

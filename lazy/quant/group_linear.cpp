@@ -29,11 +29,18 @@ Handle written_out(const jit::CallSpec& spec, std::span<const Handle* const> ope
   return dequantize(a.bits == 4 ? unpack_4(q, s) : q, affine_map, scheme_of(a, affine), s).handle();
 }
 
+/// Returns it as the backend writes it out best.
+Handle matrix_of(const jit::Expanding& e) {
+  const jit::CallSpec& numbers = jit::intern_call(jit::calls::kGroupNumbers, e.spec.as<GroupDotsAttributes>());
+  if (runs_here(e.backend, numbers)) return lazy::detail::record_call(numbers, e.operands.subspan(kIntegers), e.site)[0];
+  return written_out(e.spec, e.operands, e.site);
+}
+
 std::vector<Handle> expand_group_linear(const jit::Expanding& e) {
   const jit::CallSpec& dots = jit::intern_call(jit::calls::kGroupDots, e.spec.as<GroupDotsAttributes>());
   if (e[kX]->shape[0] <= kFewRows && runs_here(e.backend, dots))
     return lazy::detail::record_call(dots, e.operands, e.site);
-  const Handle w = written_out(e.spec, e.operands, e.site);
+  const Handle w = matrix_of(e);
   return {lazy::detail::matmul(kName, e[kX], matrix_transpose(w, e.site), e.site)};
 }
 

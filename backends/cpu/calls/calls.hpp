@@ -24,7 +24,7 @@ std::unique_ptr<jit::CallKernel> make_eigh();
 std::unique_ptr<jit::CallKernel> make_svd();
 std::unique_ptr<jit::CallKernel> make_eig();
 std::unique_ptr<jit::CallKernel> make_recurrent(Isa, bool backward);
-std::unique_ptr<jit::CallKernel> make_group_dots(Isa);
+std::unique_ptr<jit::CallKernel> make_group_dots(Isa, bool numbers);
 std::unique_ptr<jit::CallKernel> make_varlen_attention(Isa, bool backward);
 
 }  // namespace lazy::cpu_backend

@@ -9,7 +9,6 @@ namespace lazy::cpu_backend::group_dots {
 
 using jit::calls::GroupDots;
 constexpr int64_t kLanes = 16;
-constexpr int64_t kRowsAtOnce = 4;  // rows that share what is unpacked
 
 /// Holds a run, and for each row of x, where zeros differ from 0, the sum of each group.
 struct Work {
@@ -22,10 +21,14 @@ using Columns = void (*)(const Work&, int64_t first, int64_t last);
 /// Computes Work::group_sums.
 using GroupSums = void (*)(const GroupDots&, float* sums);
 
+/// Writes rows [first, last) of the matrix that the integers stand for.
+using Write = void (*)(const GroupDots&, int64_t first, int64_t last);
+
 struct Level {
   const char* name;
   Columns columns;
   GroupSums sums;
+  Write write;
 };
 extern const Level kAvx2, kAvx512;
 

@@ -4,6 +4,8 @@
 namespace lazy::cpu_backend::group_dots {
 namespace {
 
+constexpr int kColumnsOfFour = 1;
+
 struct Sixteen {
   __m256 low, high;
   LAZY_LEVEL_INLINE static Sixteen load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
@@ -21,22 +23,24 @@ struct Sixteen {
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
   }
   LAZY_LEVEL_INLINE static Sixteen of_bytes(const int8_t* p) { return {eight(p), eight(p + 8)}; }
+  LAZY_LEVEL_INLINE static Sixteen minus(const Sixteen& a, const Sixteen& b) { return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)}; }
+  LAZY_LEVEL_INLINE void store(float* p) const { _mm256_storeu_ps(p, low), _mm256_storeu_ps(p + 8, high); }
   LAZY_LEVEL_INLINE float total() const { return Lanes<float>::total(_mm256_add_ps(low, high)); }
 };
 
-/// Holds a block of integers of 4 bits.
-struct Words {
-  __m256i low, high;
-  LAZY_LEVEL_INLINE static Words load(const uint8_t* p) {
-    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)),
-            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 32))};
+/// Holds a block of integers of 4 bits, two in a byte.
+struct Bytes {
+  __m128i v;
+  LAZY_LEVEL_INLINE static Bytes load(const uint8_t* p) {
+    return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))};
   }
-  /// Returns number i of each word.
-  LAZY_LEVEL_INLINE Sixteen nibbles(int i) const {
-    const __m256i mask = _mm256_set1_epi32(15);
-    return {_mm256_cvtepi32_ps(_mm256_and_si256(_mm256_srli_epi32(low, 4 * i), mask)),
-            _mm256_cvtepi32_ps(_mm256_and_si256(_mm256_srli_epi32(high, 4 * i), mask))};
+  LAZY_LEVEL_INLINE static Sixteen numbers(__m128i b) {
+    const __m128i low = _mm_and_si128(b, _mm_set1_epi8(15));
+    return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(low)),
+            _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_unpackhi_epi64(low, low)))};
   }
+  LAZY_LEVEL_INLINE Sixteen lower() const { return numbers(v); }
+  LAZY_LEVEL_INLINE Sixteen upper() const { return numbers(_mm_srli_epi16(v, 4)); }
 };
 
 }  // namespace
@@ -46,6 +50,6 @@ struct Words {
 
 namespace lazy::cpu_backend::group_dots {
 
-constinit const Level kAvx2{"groups of integers, avx2", columns, sums_of_groups};
+constinit const Level kAvx2{"groups of integers, avx2", columns, sums_of_groups, write};
 
 }  // namespace lazy::cpu_backend::group_dots

@@ -1,5 +1,6 @@
 // Multiplies rows by groups of small integers, for one width of vectors: the file that includes this has
-// included its lanes before, and defines Sixteen, sixteen floats, and what makes them of integers.
+// included its lanes before, and defines Sixteen, sixteen floats, what makes them of integers, and how many
+// columns go with four rows.
 //
 //   y[r, n] = sum over groups g of scale[n, g] (sum of x q) - sum over g of scale[n, g] zero[n, g] (sum of x)
 //
@@ -34,80 +35,106 @@ LAZY_LEVEL_INLINE float zeros_of(const GroupDots& d, int64_t n, const float* sum
   return all.total();
 }
 
-/// Holds the sums of up to kRowsAtOnce rows for one column.
-template <int kRows>
-struct RowSums {
-  Sixteen all[kRows], group[kRows];
-  LAZY_LEVEL_INLINE void start() {
-    for (int r = 0; r < kRows; ++r) all[r] = group[r] = Sixteen::all(0);
+/// Sums kRows rows of x by kColumns columns: enough sums at once that one can be added to while another is.
+template <int kRows, int kColumns>
+struct Tile {
+  const GroupDots& d;
+  const float* x;
+  const uint8_t* q;    // of the first column
+  const float* scale;  // likewise
+  Sixteen all[kRows][kColumns], group[kRows][kColumns];
+
+  LAZY_LEVEL_INLINE Tile(const GroupDots& of, int64_t row, int64_t n)
+      : d(of), x(of.x + row * of.depth), q(of.q + n * of.row_bytes()), scale(of.scale + n * of.groups) {
+    for (int r = 0; r < kRows; ++r)
+      for (int c = 0; c < kColumns; ++c) all[r][c] = group[r][c] = Sixteen::all(0);
   }
-  LAZY_LEVEL_INLINE void add(const Sixteen& q, const float* x, int64_t row, bool first) {
+  /// Adds the products of elements k to k + 15 with the integers of each column.
+  LAZY_LEVEL_INLINE void add(int64_t k, const Sixteen (&numbers)[kColumns], bool first) {
     for (int r = 0; r < kRows; ++r) {
-      const Sixteen v = Sixteen::load(x + r * row);
-      group[r] = first ? Sixteen::times(v, q) : Sixteen::fma(v, q, group[r]);
+      const Sixteen v = Sixteen::load(x + r * d.depth + k);
+      for (int c = 0; c < kColumns; ++c)
+        group[r][c] = first ? Sixteen::times(v, numbers[c]) : Sixteen::fma(v, numbers[c], group[r][c]);
     }
   }
-  LAZY_LEVEL_INLINE void end_group(float scale) {
-    const Sixteen s = Sixteen::all(scale);
-    for (int r = 0; r < kRows; ++r) all[r] = Sixteen::fma(group[r], s, all[r]);
+  LAZY_LEVEL_INLINE void end_group(int64_t g) {
+    for (int c = 0; c < kColumns; ++c) {
+      const Sixteen s = Sixteen::all(scale[c * d.groups + g]);
+      for (int r = 0; r < kRows; ++r) all[r][c] = Sixteen::fma(group[r][c], s, all[r][c]);
+    }
+  }
+  LAZY_LEVEL_INLINE void sum_4() {
+    for (int64_t g = 0; g < d.groups; ++g) {
+      for (int64_t k = g * d.how.group, end = k + d.how.group; k < end; k += 32) {
+        Bytes b[kColumns];
+        Sixteen numbers[kColumns];
+        for (int c = 0; c < kColumns; ++c) b[c] = Bytes::load(q + c * d.row_bytes() + k / 2);
+        for (int c = 0; c < kColumns; ++c) numbers[c] = b[c].lower();
+        add(k, numbers, k == g * d.how.group);
+        for (int c = 0; c < kColumns; ++c) numbers[c] = b[c].upper();
+        add(k + 16, numbers, false);
+      }
+      end_group(g);
+    }
+  }
+  LAZY_LEVEL_INLINE void sum_8() {
+    for (int64_t g = 0; g < d.groups; ++g) {
+      for (int64_t k = g * d.how.group, end = k + d.how.group; k < end; k += 16) {
+        Sixteen numbers[kColumns];
+        for (int c = 0; c < kColumns; ++c)
+          numbers[c] = Sixteen::of_bytes(reinterpret_cast<const int8_t*>(q) + c * d.row_bytes() + k);
+        add(k, numbers, k == g * d.how.group);
+      }
+      end_group(g);
+    }
   }
 };
 
-/// Sums one column of integers of 4 bits; `kGroup` of 32, 64 or 128, which stands for larger ones too.
-template <int kRows, int kGroup>
-LAZY_LEVEL_INLINE void column_of_4(const GroupDots& d, const float* x, int64_t n, RowSums<kRows>& s) {
-  const uint8_t* q = d.q + n * d.row_bytes();
-  const float* const scale = d.scale + n * d.groups;
-  for (int64_t k = 0; k < d.depth; k += 128, q += 64) {
-    const Words w = Words::load(q);
-    bool first = kGroup < 128 || k % d.how.group == 0;
-    for (int i = 0; i < 8; ++i) {
-      s.add(w.nibbles(i), x + k + 16 * i, d.depth, first);
-      first = false;
-      const bool last = kGroup < 128 ? (i + 1) % (kGroup / 16) == 0
-                                     : i == 7 && (k + 128) % d.how.group == 0;
-      if (!last) continue;
-      s.end_group(scale[(k + 16 * i) / d.how.group]);
-      first = true;
-    }
-  }
-}
-
-template <int kRows>
-LAZY_LEVEL_INLINE void column_of_8(const GroupDots& d, const float* x, int64_t n, RowSums<kRows>& s) {
-  const auto* const q = reinterpret_cast<const int8_t*>(d.q + n * d.row_bytes());
-  const float* scale = d.scale + n * d.groups;
-  for (int64_t k = 0; k < d.depth; k += d.how.group) {
-    s.add(Sixteen::of_bytes(q + k), x + k, d.depth, true);
-    for (int64_t i = 16; i < d.how.group; i += 16) s.add(Sixteen::of_bytes(q + k + i), x + k + i, d.depth, false);
-    s.end_group(*scale++);
-  }
-}
-
-template <int kRows>
+template <int kRows, int kColumns>
 LAZY_LEVEL void columns_of(const Work& w, int64_t row, int64_t first, int64_t last) {
   const GroupDots& d = w.d;
-  const float* const x = d.x + row * d.depth;
-  for (int64_t n = first; n < last; ++n) {
-    RowSums<kRows> s;
-    s.start();
-    if (d.how.bits == 8) column_of_8<kRows>(d, x, n, s);
-    else if (d.how.group == 32) column_of_4<kRows, 32>(d, x, n, s);
-    else if (d.how.group == 64) column_of_4<kRows, 64>(d, x, n, s);
-    else column_of_4<kRows, 128>(d, x, n, s);
-    for (int r = 0; r < kRows; ++r) {
-      const float zeros = w.group_sums ? zeros_of(d, n, w.group_sums + (row + r) * d.groups) : 0.0f;
-      d.y[(row + r) * d.columns + n] = s.all[r].total() - zeros;
-    }
+  int64_t n = first;
+  for (; n + kColumns <= last; n += kColumns) {
+    Tile<kRows, kColumns> t(d, row, n);
+    d.how.bits == 8 ? t.sum_8() : t.sum_4();
+    for (int r = 0; r < kRows; ++r)
+      for (int c = 0; c < kColumns; ++c) {
+        const float zeros = w.group_sums ? zeros_of(d, n + c, w.group_sums + (row + r) * d.groups) : 0.0f;
+        d.y[(row + r) * d.columns + n + c] = t.all[r][c].total() - zeros;
+      }
   }
+  if constexpr (kColumns > 1) columns_of<kRows, 1>(w, row, n, last);
 }
 
 LAZY_LEVEL void columns(const Work& w, int64_t first, int64_t last) {
   int64_t row = 0;
-  for (; row + 4 <= w.d.rows; row += 4) columns_of<4>(w, row, first, last);
-  if (w.d.rows - row == 3) columns_of<3>(w, row, first, last);
-  if (w.d.rows - row == 2) columns_of<2>(w, row, first, last);
-  if (w.d.rows - row == 1) columns_of<1>(w, row, first, last);
+  for (; row + 4 <= w.d.rows; row += 4) columns_of<4, kColumnsOfFour>(w, row, first, last);
+  if (w.d.rows - row == 3) columns_of<3, kColumnsOfFour>(w, row, first, last);
+  if (w.d.rows - row == 2) columns_of<2, 2>(w, row, first, last);
+  if (w.d.rows - row == 1) columns_of<1, 4>(w, row, first, last);
+}
+
+/// Writes the numbers of rows [first, last) of the matrix.
+LAZY_LEVEL void write(const GroupDots& d, int64_t first, int64_t last) {
+  for (int64_t n = first; n < last; ++n) {
+    const uint8_t* const q = d.q + n * d.row_bytes();
+    float* const to = d.y + n * d.depth;
+    for (int64_t k = 0; k < d.depth; k += 32) {
+      const int64_t g = n * d.groups + k / d.how.group;
+      const Sixteen zero = Sixteen::all(d.zero ? d.zero[g] : d.zero_of_all()), scale = Sixteen::all(d.scale[g]);
+      const auto put = [&](int64_t at, const Sixteen& numbers) LAZY_LEVEL {
+        Sixteen::times(Sixteen::minus(numbers, zero), scale).store(to + at);
+      };
+      if (d.how.bits == 8) {
+        put(k, Sixteen::of_bytes(reinterpret_cast<const int8_t*>(q) + k));
+        put(k + 16, Sixteen::of_bytes(reinterpret_cast<const int8_t*>(q) + k + 16));
+      } else {
+        const Bytes b = Bytes::load(q + k / 2);
+        put(k, b.lower());
+        put(k + 16, b.upper());
+      }
+    }
+  }
 }
 
 LAZY_LEVEL void sums_of_groups(const GroupDots& d, float* sums) {
