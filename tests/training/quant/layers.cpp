@@ -1,0 +1,343 @@
+// Tests layers and models of integers: what they give beside integer arithmetic and beside the numbers that
+// the integers stand for, preparing and converting, rules, files, sessions, and the same bits everywhere.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "lazy/inference/session.hpp"
+#include "lazy/lazy.hpp"
+#include "lazy/nn/nn.hpp"
+#include "lazy/optim/optim.hpp"
+#include "lazy/quant/quantize.hpp"
+#include "tests/common/asked.hpp"
+#include "tests/common/fails_at.hpp"
+#include "tests/common/folder.hpp"
+#include "tests/common/child.hpp"
+
+using namespace lazy;
+using nn::utils::parametrize::parametrizations;
+
+namespace {
+
+std::vector<float> all_of(const Tensor& t) { return t.astype(float32).to_vector<float>(); }
+
+/// Returns the decibels of y above what differs.
+double sqnr(const Tensor& y, const Tensor& near) {
+  const double signal = sum(square(y.astype(float64))).item<double>();
+  const double noise = sum(square(y.astype(float64) - near)).item<double>();
+  return 10 * std::log10(signal / (noise + 1e-300));
+}
+
+void close(const Tensor& a, const Tensor& b, float tolerance = 2e-5f) {
+  BOOST_REQUIRE((a.shape() == b.shape()));
+  const auto x = all_of(a), y = all_of(b);
+  float top = 1e-6f, worst = 0;
+  for (float v : y) top = std::max(top, std::abs(v));
+  for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(x[i] - y[i]));
+  BOOST_TEST(worst <= tolerance * top);
+}
+
+quant::Config by_tensor(quant::Activations a) {
+  return {.weights = {.granularity = quant::Granularity::tensor}, .activations = a};
+}
+std::vector<std::pair<const char*, quant::Config>> configs() {
+  using quant::Activations;
+  return {{"int8", quant::int8_weights()},
+          {"int8 by tensor", by_tensor(Activations::none)},
+          {"int8 affine", {.weights = {.symmetric = false}}},
+          {"uint8 affine", {.weights = {.is_signed = false, .symmetric = false}}},
+          {"int4", quant::int4_weights(32)},
+          {"int4 by 128", quant::int4_weights(128)},
+          {"uint4 symmetric", {.weights = {.bits = 4, .is_signed = false, .granularity = quant::Granularity::group, .group = 64}}},
+          {"int8 by 64", {.weights = {.granularity = quant::Granularity::group, .group = 64}}},
+          {"int8 affine by 32", {.weights = {.symmetric = false, .granularity = quant::Granularity::group, .group = 32}}},
+          {"5 bits", {.weights = {.bits = 5}}}};
+}
+
+/// Returns what the layer's weights stand for.
+Tensor value_of(const nn::Module& layer) {
+  const auto* const l = dynamic_cast<const nn::Linear*>(&layer);
+  return l ? Tensor(l->weight) : Tensor(dynamic_cast<const nn::Conv2d&>(layer).weight);
+}
+
+struct Net : nn::Module {
+  nn::Conv2d first{1, 6, 3, {.padding = 1}};
+  nn::Conv2d second{6, 8, 3, {.stride = 2, .bias = false}};
+  nn::Linear hidden{8 * 3 * 3, 40};
+  nn::Linear head{40, 4};
+  LAZY_MODULE(first, second, hidden, head)
+  Tensor operator()(const Tensor& x) const {
+    const Tensor a = relu(second(relu(first(x))));
+    return head(relu(hidden(a.reshape({x.size(0), 8 * 3 * 3}))));
+  }
+};
+
+struct Batch {
+  Tensor x, labels;
+};
+/// Draws images whose label is the brightest quarter.
+Batch batch_of(Generator& g, int64_t n) {
+  const Tensor x = rand(g, {n, 1, 8, 8}), quarters = mean(x.reshape({n, 2, 4, 2, 4}), {2, 4}).reshape({n, 4});
+  return {x.eval(), argmax(quarters, 1).eval()};
+}
+double accuracy(const Net& net, const Batch& b) {
+  const no_grad scope;
+  return mean((argmax(net(b.x), 1) == b.labels).astype(float32)).item<float>();
+}
+
+/// Trains a net to some accuracy.
+void train(Net& net, Generator& g, int steps, double lr = 3e-3) {
+  optim::Adam o(net.named_parameters(), {.lr = lr});
+  for (int i = 0; i < steps; ++i) {
+    const Batch b = batch_of(g, 64);
+    o.zero_grad();
+    Tensor loss = cross_entropy(net(b.x), b.labels);
+    loss.backward();
+    o.step();
+    (void)loss.eval();
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(quant_layers)
+
+BOOST_AUTO_TEST_CASE(linear_multiplies_by_what_its_integers_stand_for) {
+  const uint64_t seed = test::asked_seed();
+  BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << seed);
+  Generator g(seed);
+  for (const auto& [name, config] : configs())
+    for (const auto& [in, out] : {std::pair{1, 1}, {7, 3}, {64, 5}, {100, 17}, {256, 33}})
+      for (const Shape& rows : {Shape{}, Shape{1}, Shape{2}, Shape{3, 2}, Shape{5}, Shape{8}, Shape{11}, Shape{0}})
+        BOOST_TEST_CONTEXT(name << " " << in << " to " << out << " of " << to_string(rows)) {
+          const no_grad scope;
+          nn::Linear layer(in, out, {.bias = rows.size() != 1, .generator = &g});
+          quant::quantize_(layer, config);
+          Shape shape = rows;
+          shape.push_back(in);
+          const Tensor x = randn(g, shape);
+          close(layer(x), linear(x, value_of(layer), layer.bias));
+        }
+}
+
+BOOST_AUTO_TEST_CASE(products_of_integers_are_exact) {
+  const uint64_t seed = test::asked_seed();
+  BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << seed);
+  Generator g(seed);
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 60; ++i) {
+    const auto in = static_cast<int64_t>(random() % 300 + 1), out = static_cast<int64_t>(random() % 40 + 1),
+               rows = static_cast<int64_t>(random() % 20 + 1);
+    BOOST_TEST_CONTEXT(rows << " rows, " << in << " to " << out) {
+      const no_grad scope;
+      nn::Linear layer(in, out, {.bias = false, .generator = &g});
+      quant::quantize_(layer, quant::int8_dynamic());
+      const Tensor x = randn(g, {rows, in}) * 10;
+      // Row by row, in integers of 64 bits.
+      const quant::Affine a = quant::affine_of(x, quant::Scheme{});
+      const Tensor q = quant::quantize(x, a, quant::Scheme{});
+      auto& list = parametrizations(layer.weight);
+      const Tensor w = Tensor(list.original(0)), scale = Tensor(list.original(1));
+      const Tensor sums = matmul(q.astype(int64), w.astype(int64).T()).astype(float32);
+      BOOST_TEST(all_of(layer(x)) == all_of(sums * scale * a.scale.reshape({rows, 1})), boost::test_tools::per_element());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(convolutions) {
+  Generator g(5);
+  for (const auto& [name, config] : configs())
+    for (const int64_t groups : {1, 2}) BOOST_TEST_CONTEXT(name << " groups " << groups) {
+        const no_grad scope;
+        nn::Conv2d layer(4, 6, {3, 2}, {.stride = 2, .padding = 1, .groups = groups, .generator = &g});
+        quant::quantize_(layer, config);
+        const Tensor x = randn(g, {2, 4, 9, 8});
+        close(layer(x), conv2d(x, value_of(layer), {.stride = 2, .padding = 1, .groups = groups, .bias = layer.bias}));
+        close(layer(x.to_memory_format(channels_last)), layer(x));
+      }
+  const no_grad scope;
+  nn::Conv2d layer(4, 6, 3, {.generator = &g});
+  const Tensor x = randn(g, {2, 4, 9, 8}), before = layer(x).eval();
+  quant::quantize_(layer, quant::int8_dynamic());
+  BOOST_TEST(sqnr(before, layer(x)) > 30);
+  const quant::Affine a = quant::affine_of(x, quant::kActivationScheme);
+  const Tensor rounded = quant::dequantize(quant::quantize(x, a, quant::kActivationScheme), a, quant::kActivationScheme);
+  close(layer(x), conv2d(rounded, value_of(layer), {.bias = layer.bias}));
+}
+
+BOOST_AUTO_TEST_CASE(gradients_go_through) {
+  Generator g(6);
+  for (const auto& [name, config] : configs()) BOOST_TEST_CONTEXT(name) {
+      nn::Linear layer(64, 5, {.generator = &g});
+      quant::quantize_(layer, config);
+      Tensor x = randn(g, {3, 64});
+  x.requires_grad_();
+      const Tensor y = randn(g, {3, 5});
+      sum(layer(x) * y).backward();
+      close(x.grad(), matmul(y, value_of(layer)));
+      close(layer.bias.grad(), sum(y, {0}));
+    }
+  // Activations are not rounded where a gradient goes through them.
+  nn::Linear layer(64, 5, {.generator = &g});
+  quant::quantize_(layer, quant::int8_dynamic());
+  Tensor x = randn(g, {3, 64});
+  x.requires_grad_();
+  sum(layer(x)).backward();
+  close(x.grad(), matmul(ones({3, 5}), value_of(layer)));
+}
+
+BOOST_AUTO_TEST_CASE(embeddings) {
+  Generator g(7);
+  nn::Embedding table(50, 64, {.generator = &g});
+  quant::Config config = quant::int4_weights(32);
+  BOOST_TEST(quant::quantize_(table, config).empty());
+  config.embeddings = true;
+  const Tensor before = Tensor(table.weight).eval();
+  BOOST_TEST(quant::quantize_(table, config).size() == 1);
+  const no_grad scope;
+  const Tensor ids = tensor({3, 49, 0, 3}), rows = table(ids);
+  BOOST_TEST(all_of(rows) == all_of(take(Tensor(table.weight), ids, 0)), boost::test_tools::per_element());
+  BOOST_TEST(sqnr(take(before, ids, 0), rows) > 15);
+}
+
+BOOST_AUTO_TEST_CASE(rules) {
+  Net net;
+  const auto done = quant::quantize_(net, {{"head", {}},
+                                           {"fir?t", quant::int8_dynamic()},
+                                           {"*", quant::int8_weights(), [](const nn::Module& m) { return m.name() == "Linear"; }}});
+  BOOST_REQUIRE(done.size() == 2);
+  BOOST_TEST(done[0].layer == "first");
+  BOOST_TEST((done[0].config == quant::int8_dynamic()));
+  BOOST_TEST(done[1].layer == "hidden");
+  BOOST_TEST(done[1].bytes_before == 72 * 40 * 4);
+  BOOST_TEST(done[1].bytes_after == 72 * 40 + 40 * 4);
+  BOOST_TEST(!net.head.weight.parametrized());
+  // Again: what has a parametrization stays.
+  BOOST_TEST(quant::quantize_(net, quant::int8_weights()).size() == 2);
+  BOOST_TEST(to_string(quant::int4_weights(32)) == "uint4 by groups of 32, affine");
+  Net other;
+  const quant::Config wrong{.weights = {.bits = 9}}, fixed = quant::int8_fixed();
+  test::fails_at<Error>("layers.cpp", __LINE__, "9 bits", [&] { quant::quantize_(other, wrong); });
+  test::fails_at<Error>("layers.cpp", __LINE__, "prepare_()", [&] { quant::quantize_(other, fixed); });
+  BOOST_TEST(!other.first.weight.parametrized());
+  quant::prepare_(other, fixed);
+  test::fails_at<Error>("layers.cpp", __LINE__, "seen none", [&] { quant::convert_(other); });
+}
+
+BOOST_AUTO_TEST_CASE(files_and_copies) {
+  Generator g(8);
+  const Batch b = batch_of(g, 5);
+  for (const auto& config : {quant::int8_dynamic(), quant::int4_weights(32)}) {
+    Net net;
+    quant::quantize_(net, config);
+    const no_grad scope;
+    const auto expected = all_of(net(b.x));
+    Net copy = net;
+    BOOST_TEST(all_of(copy(b.x)) == expected, boost::test_tools::per_element());
+    Net loaded;
+    quant::quantize_(loaded, config);
+    BOOST_TEST(all_of(loaded(b.x)) != expected);
+    const test::Folder folder;
+    save_safetensors(folder / "net.safetensors", net.state_dict());
+    loaded.load_state_dict(load_safetensors(folder / "net.safetensors"));
+    BOOST_TEST(all_of(loaded(b.x)) == expected, boost::test_tools::per_element());
+    const auto s = inference::session(loaded, {.example = b.x});
+    BOOST_TEST(all_of(s(b.x)) == expected, boost::test_tools::per_element());
+    // Assigned to, it rounds anew.
+    copy.head.weight = Tensor(net.head.weight) * 2;
+    BOOST_TEST(sqnr(Tensor(net.head.weight) * 2, Tensor(copy.head.weight)) > 15);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(calibrated_and_trained) {
+  Generator g(9);
+  manual_seed(9);
+  Net net;
+  train(net, g, 400);
+  const Batch test = batch_of(g, 1000);
+  const double before = accuracy(net, test);
+  BOOST_TEST(before > 0.9);
+
+  Net calibrated = net;
+  BOOST_TEST(quant::prepare_(calibrated, quant::int8_fixed()).size() == 4);
+  {
+    const no_grad scope;
+    BOOST_TEST(all_of(calibrated(test.x)) == all_of(net(test.x)), boost::test_tools::per_element());
+    for (int i = 0; i < 3; ++i) (void)calibrated(batch_of(g, 64).x).eval();
+  }
+  BOOST_TEST(quant::convert_(calibrated).size() == 4);
+  BOOST_TEST(std::abs(accuracy(calibrated, test) - before) < 0.01);
+  BOOST_TEST(sqnr(net(test.x), calibrated(test.x)) > 25);
+
+  // Few bits cost accuracy, which training gets back.
+  const quant::Config few{.weights = {.bits = 2}, .activations = quant::Activations::fixed};
+  Net trained = net;
+  quant::prepare_(trained, few, quant::Prepare::train);
+  train(trained, g, 200, 1e-3);
+  trained.eval();
+  Tensor as_trained;
+  {
+    const no_grad scope;
+    as_trained = trained(test.x).eval();
+  }
+  quant::convert_(trained);
+  const no_grad scope;
+  const Tensor converted = trained(test.x);
+  BOOST_TEST(sqnr(as_trained, converted) > 40);
+  Net at_once = net;
+  quant::prepare_(at_once, few);
+  (void)at_once(batch_of(g, 64).x).eval();
+  quant::convert_(at_once);
+  BOOST_TEST(accuracy(trained, test) > accuracy(at_once, test) + 0.05);
+  BOOST_TEST(accuracy(trained, test) > before - 0.05);
+}
+
+/// Writes the bits of results to the file that LAZY_TEST_BITS names, if it is set.
+BOOST_AUTO_TEST_CASE(bits_of_a_process) {
+  const char* const to = std::getenv("LAZY_TEST_BITS");
+  if (!to) return;
+  std::ofstream file(to, std::ios::binary);
+  Generator g(10);
+  const no_grad scope;
+  // Weights alone by channel are products of float32, whose order of sums goes by the machine.
+  for (const auto& config : {quant::int8_dynamic(), quant::int4_weights(32), quant::int4_weights(128),
+                             quant::Config{.weights = {.granularity = quant::Granularity::group, .group = 64}}})
+    for (const int64_t rows : {1, 2, 3, 4, 7}) {
+      nn::Linear layer(300, 37, {.generator = &g});
+      quant::quantize_(layer, config);
+      const auto v = all_of(layer(randn(g, {rows, 300})));
+      file.write(reinterpret_cast<const char*>(v.data()), static_cast<std::streamsize>(v.size() * sizeof(float)));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(again_on_other_machines) {
+  const test::Folder folder;
+  const auto run = [&](const char* isa, const char* threads, const char* tests, const std::string& bits) {
+    const pid_t child = test::fork_child();
+    if (child == 0) {
+      if (isa) setenv("LAZY_CPU_ISA", isa, 1);
+      if (threads) setenv("LAZY_NUM_THREADS", threads, 1);
+      if (!bits.empty()) setenv("LAZY_TEST_BITS", bits.c_str(), 1);
+      execl("/proc/self/exe", "test", "--log_level=error", tests, nullptr);
+      _exit(127);
+    }
+    int status = -1;
+    BOOST_TEST(waitpid(child, &status, 0) == child);
+    BOOST_TEST(status == 0, isa);
+  };
+  const char* const layers = "--run_test=quant_layers/linear*,products*,convolutions,gradients*,embeddings";
+  const char* const bits = "--run_test=quant_layers/bits_of_a_process";
+  run("reference", nullptr, layers, "");
+  run("avx2", nullptr, layers, "");
+  run(nullptr, "1", bits, folder / "widest");
+  run("avx2", "2", bits, folder / "avx2");
+  const auto all = [&](const char* name) {
+    std::ifstream file(folder / name, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  BOOST_TEST(!all("widest").empty());
+  BOOST_TEST((all("widest") == all("avx2")));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
