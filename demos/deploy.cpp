@@ -9,6 +9,7 @@
 #include "lazy/inference/session.hpp"
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/optim.hpp"
+#include "lazy/quant/quantize.hpp"
 #include "picture.hpp"
 
 using namespace lazy;
@@ -61,7 +62,7 @@ void deploy(const demo::Arguments& arguments) {
   if (folder.empty()) demo::write_garments(folder = "out/garments", 6000, 1000);
   const data::TensorDataset train = data::mnist(folder), test = data::mnist(folder, false);
   manual_seed(1);
-  Net model, served, half;
+  Net model, served;
   optim::AdamW optimizer(model.named_parameters(), {.lr = 3e-3});
   data::DataLoader loader(train, {.batch_size = 64, .shuffle = true, .drop_last = true, .workers = 1});
   for (long epoch = 0; epoch < epochs; ++epoch)
@@ -83,11 +84,21 @@ void deploy(const demo::Arguments& arguments) {
   inference::load_frozen(served, "out/deploy.safetensors");  // maps it, as another process would
   const auto session = inference::session(served, {.example = zeros({1, 1, 28, 28})});
   times.push_back(row("a session of the mapped file", served, x, labels, session));
-  half.load_state_dict(model.state_dict());
-  half.to(bfloat16);
-  const auto small = inference::session(half, {.example = zeros({1, 1, 28, 28}, bfloat16)});
-  times.push_back(row("a session of 16-bit weights", half, x, labels,
-                      [&](const Tensor& x) { return small(x.astype(bfloat16)); }));
+  const auto serve = [&](const char* step, DType t, auto&& change) {
+    Net smaller;
+    smaller.load_state_dict(model.state_dict());
+    change(smaller.eval());
+    const auto session = inference::session(smaller, {.example = zeros({1, 1, 28, 28}, t)});
+    times.push_back(row(step, smaller, x, labels, [&](const Tensor& x) { return session(x.astype(t)); }));
+  };
+  serve("a session of 16-bit weights", bfloat16, [](nn::Module& m) { m.to(bfloat16); });
+  serve("of int8 weights", float32, [](nn::Module& m) { quant::quantize_(m, quant::int8_weights()); });
+  serve("of int8 weights and activations", float32, [&](nn::Module& m) {
+    quant::prepare_(m, quant::int8_fixed());
+    static_cast<Net&>(m)(x(slice(0, 256))).eval();
+    quant::convert_(m);
+  });
+  serve("of 4-bit weights", float32, [](nn::Module& m) { quant::quantize_(m, quant::int4_weights(32)); });
   const Tensor share = asarray(times).astype(float32) / static_cast<float>(times[0]);
   demo::write_picture("out/deploy.png",
                       repeat(where(arange(400) < share(_, newaxis) * 400.0f, 0.3f, 1.0f), 40, 0));
