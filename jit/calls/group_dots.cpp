@@ -23,7 +23,8 @@ void check_integers(const CallSpec& spec, std::span<const Meta> o, int64_t depth
 std::vector<CallOutput> infer_group_dots(const CallSpec& spec, std::span<const Meta> o) {
   if (o.size() < 3 || o[0].shape.size() != 2)
     throw ShapeError(std::string(spec.name()) + ": operands that are no product of groups");
-  if (o[0].dtype != float32) throw DtypeError(std::string(spec.name()) + ": float32 is needed");
+  const bool bytes = o[0].dtype == int8 && spec.as<GroupDotsAttributes>().bits == 4;
+  if (o[0].dtype != float32 && !bytes) throw DtypeError(std::string(spec.name()) + ": float32 is needed");
   check_integers(spec, o.subspan(1), o[0].shape[1]);
   return {{{float32, {o[0].shape[0], o[1].shape[0]}}, {}}};
 }
@@ -44,6 +45,8 @@ float element(const GroupDots& d, int64_t n, int64_t k) {
   return static_cast<float>(k / kHalf % 2 ? byte >> 4 : byte & 15);
 }
 
+float x_at(const GroupDots& d, int64_t i) { return d.x ? d.x[i] : static_cast<float>(d.x_bytes[i]); }
+
 void run_group_dots(const CallRun& r) {
   const GroupDots d(r, true);
   if (!d.y) return;
@@ -54,7 +57,7 @@ void run_group_dots(const CallRun& r) {
         const float zero = d.zero ? d.zero[n * d.groups + g] : d.zero_of_all();
         float sum = 0;
         for (int64_t k = g * d.how.group; k < (g + 1) * d.how.group; ++k)
-          sum += d.x[row * d.depth + k] * (element(d, n, k) - zero);
+          sum += x_at(d, row * d.depth + k) * (element(d, n, k) - zero);
         all += d.scale[n * d.groups + g] * sum;
       }
       d.y[row * d.columns + n] = all;

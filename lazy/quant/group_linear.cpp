@@ -40,8 +40,8 @@ std::vector<Handle> expand_group_linear(const jit::Expanding& e) {
   const jit::CallSpec& dots = jit::intern_call(jit::calls::kGroupDots, e.spec.as<GroupDotsAttributes>());
   if (e[kX]->shape[0] <= kFewRows && runs_here(e.backend, dots))
     return lazy::detail::record_call(dots, e.operands, e.site);
-  const Handle w = matrix_of(e);
-  return {lazy::detail::matmul(kName, e[kX], matrix_transpose(w, e.site), e.site)};
+  const Handle w = matrix_of(e), x = lazy::detail::cast(e[kX], float32, e.site);
+  return {lazy::detail::matmul(kName, x, matrix_transpose(w, e.site), e.site)};
 }
 
 std::vector<Handle> group_linear_gradients(const jit::CallGradients& d) {
@@ -70,7 +70,7 @@ Tensor group_linear(const Tensor& x, const Tensor& q, const Affine& a, const Sch
   std::vector<Handle> all{operand(x), operand(q), operand(a.scale)};
   const int64_t depth = all[kScales]->shape[1] * how.group, given = all[kX]->shape[1];
   if (given != depth)
-    all[kX] = r.replaced(r.filled(0, float32, {all[kX]->shape[0], depth}, all[kX]), all[kX], 1, 0);
+    all[kX] = r.replaced(r.filled(0, all[kX]->dtype, {all[kX]->shape[0], depth}, all[kX]), all[kX], 1, 0);
   if (a.zero_point.defined()) all.push_back(r.as(float32, operand(a.zero_point)));
   return r.tensor(lazy::detail::record_call(jit::intern_call(kGroupLinear, attributes), pointers_to(all), s)[0]);
 }

@@ -72,6 +72,11 @@ Config int8_weights() { return {}; }
 Config int4_weights(int64_t group) {
   return {.weights = {.bits = 4, .is_signed = false, .symmetric = false, .granularity = Granularity::group, .group = group}};
 }
+Config int4_dynamic(int64_t group) {
+  Config c = int4_weights(group);
+  c.activations = Activations::dynamic;
+  return c;
+}
 Config int8_dynamic() { return {.activations = Activations::dynamic}; }
 Config int8_fixed() { return {.activations = Activations::fixed}; }
 

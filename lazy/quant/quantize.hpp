@@ -44,6 +44,9 @@ Config int8_weights();
 Config int4_weights(int64_t group = 128);
 /// Weights of int8 by channel, activations rounded to int8 in each call.
 Config int8_dynamic();
+/// Weights as of int4_weights(), what linear maps are given rounded to int8 in each call: the fastest for few
+/// rows.
+Config int4_dynamic(int64_t group = 128);
 /// Weights of int8 by channel, activations rounded to int8 by scales that prepare_() finds.
 Config int8_fixed();
 std::string to_string(const Config&);

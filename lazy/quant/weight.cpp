@@ -92,8 +92,13 @@ Tensor QuantizedWeight::linear(const LayerCall& call, const std::vector<Tensor>&
   if (scheme_.granularity == Granularity::group) {
     if (f.work != float32 || (scheme_.bits != 4 && scheme_.dtype() != int8)) return {};
     const Tensor flat = f.tensor(reshape(rows, {count, depth}).handle());
-    const Term y = f.term(detail::group_linear(flat, x[kIntegers], a, scheme_, s));
-    return with_bias(f, reshape(y, result), call.bias, {n});
+    if (activations_ == Activations::none || scheme_.bits != 4) {
+      const Term y = f.term(detail::group_linear(flat, x[kIntegers], a, scheme_, s));
+      return with_bias(f, reshape(y, result), call.bias, {n});
+    }
+    const Rounded q = rounded(flat, input_scale_, Granularity::channel, s);
+    const Term scale = f.term(q.scale), y = f.term(detail::group_linear(q.integers, x[kIntegers], a, scheme_, s));
+    return with_bias(f, reshape(y * (input_scale_.defined() ? scale : reshape(scale, {count, 1})), result), call.bias, {n});
   }
   const Term scale = scheme_.granularity == Granularity::channel ? reshape(f.term(a.scale), {n}) : f.term(a.scale);
   const auto product = [&](const Handle& left, DType t) {

@@ -9,11 +9,17 @@ namespace lazy::cpu_backend::group_dots {
 
 using jit::calls::GroupDots;
 constexpr int64_t kLanes = 16;
+constexpr int64_t kBlock = 128;  // integers of 4 bits in 64 bytes
 
 /// Holds a run, and for each row of x, where zeros differ from 0, the sum of each group.
 struct Work {
   const GroupDots& d;
   const float* group_sums;  // (R, G)
+  /// x where it is int8, in blocks of kBlock elements, zero beyond the last: of each block first those that are
+  /// multiplied by lower halves of bytes, then those by upper ones.
+  const int8_t* x_blocks;
+
+  int64_t blocks() const { return (d.depth + kBlock - 1) / kBlock; }
 };
 
 /// Computes columns [first, last) of all rows.

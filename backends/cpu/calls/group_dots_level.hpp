@@ -1,6 +1,6 @@
 // Multiplies rows by groups of small integers, for one width of vectors: the file that includes this has
-// included its lanes before, and defines Sixteen, sixteen floats, what makes them of integers, and how many
-// columns go with four rows.
+// included its lanes before, and defines Sixteen, sixteen floats, what makes them of integers - Bytes, Nibbles,
+// Spread - and how many columns go with four rows.
 //
 //   y[r, n] = sum over groups g of scale[n, g] (sum of x q) - sum over g of scale[n, g] zero[n, g] (sum of x)
 //
@@ -90,18 +90,63 @@ struct Tile {
   }
 };
 
+/// Does so for rows of int8: lane l of a block of 128 has the exact sum of the 8 products of word l of its
+/// bytes, and scale times that is added to what the lane has of the blocks before.
+template <int kRows, int kColumns>
+struct TileOfBytes {
+  const GroupDots& d;
+  const int8_t* x;
+  const uint8_t* q;
+  const float* scale;
+  int64_t blocks;
+  Sixteen all[kRows][kColumns];
+
+  LAZY_LEVEL_INLINE TileOfBytes(const Work& w, int64_t row, int64_t n)
+      : d(w.d),
+        x(w.x_blocks + row * w.blocks() * kBlock),
+        q(d.q + n * d.row_bytes()),
+        scale(d.scale + n * d.groups),
+        blocks(w.blocks()) {
+    for (int r = 0; r < kRows; ++r)
+      for (int c = 0; c < kColumns; ++c) all[r][c] = Sixteen::all(0);
+  }
+  LAZY_LEVEL_INLINE void sum() {
+    const Spread spread(d.how.group);
+    for (int64_t b = 0; b < blocks; ++b) {
+      const int64_t first = b * kBlock, left = std::min(kBlock, d.depth - first);
+      const int64_t g = first / d.how.group, groups = std::max<int64_t>(1, left / d.how.group);
+      for (int c = 0; c < kColumns; ++c) {
+        const uint8_t* const from = q + c * d.row_bytes() + first / 2;
+        const Nibbles n = left == kBlock ? Nibbles::load(from) : Nibbles::load_part(from, left / 2);
+        const Sixteen s = spread.of(scale + c * d.groups + g, groups);
+        for (int r = 0; r < kRows; ++r)
+          all[r][c] = Sixteen::fma(n.dot(x + (r * blocks + b) * kBlock), s, all[r][c]);
+      }
+    }
+  }
+};
+
 template <int kRows, int kColumns>
 LAZY_LEVEL void columns_of(const Work& w, int64_t row, int64_t first, int64_t last) {
   const GroupDots& d = w.d;
   int64_t n = first;
   for (; n + kColumns <= last; n += kColumns) {
-    Tile<kRows, kColumns> t(d, row, n);
-    d.how.bits == 8 ? t.sum_8() : t.sum_4();
-    for (int r = 0; r < kRows; ++r)
-      for (int c = 0; c < kColumns; ++c) {
-        const float zeros = w.group_sums ? zeros_of(d, n + c, w.group_sums + (row + r) * d.groups) : 0.0f;
-        d.y[(row + r) * d.columns + n + c] = t.all[r][c].total() - zeros;
-      }
+    const auto put = [&](const Sixteen (&sums)[kRows][kColumns]) LAZY_LEVEL {
+      for (int r = 0; r < kRows; ++r)
+        for (int c = 0; c < kColumns; ++c) {
+          const float zeros = w.group_sums ? zeros_of(d, n + c, w.group_sums + (row + r) * d.groups) : 0.0f;
+          d.y[(row + r) * d.columns + n + c] = sums[r][c].total() - zeros;
+        }
+    };
+    if (d.x) {
+      Tile<kRows, kColumns> t(d, row, n);
+      d.how.bits == 8 ? t.sum_8() : t.sum_4();
+      put(t.all);
+    } else {
+      TileOfBytes<kRows, kColumns> t(w, row, n);
+      t.sum();
+      put(t.all);
+    }
   }
   if constexpr (kColumns > 1) columns_of<kRows, 1>(w, row, n, last);
 }
@@ -138,7 +183,12 @@ LAZY_LEVEL void write(const GroupDots& d, int64_t first, int64_t last) {
 }
 
 LAZY_LEVEL void sums_of_groups(const GroupDots& d, float* sums) {
-  for (int64_t i = 0; i < d.rows * d.groups; ++i) {
+  for (int64_t i = 0; !d.x && i < d.rows * d.groups; ++i) {
+    int32_t sum = 0;
+    for (int64_t k = 0; k < d.how.group; ++k) sum += d.x_bytes[i * d.how.group + k];
+    sums[i] = static_cast<float>(sum);
+  }
+  for (int64_t i = 0; d.x && i < d.rows * d.groups; ++i) {
     Sixteen s = Sixteen::load(d.x + i * d.how.group);
     for (int64_t k = 16; k < d.how.group; k += 16)
       s = Sixteen::plus(s, Sixteen::load(d.x + i * d.how.group + k));

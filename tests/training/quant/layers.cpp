@@ -138,6 +138,23 @@ BOOST_AUTO_TEST_CASE(products_of_integers_are_exact) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(rounded_rows_by_4_bits) {
+  const uint64_t seed = test::asked_seed();
+  BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << seed);
+  Generator g(seed);
+  for (const int64_t group : {32, 64, 128, 256})
+    for (const auto& [in, out] : {std::pair{1, 1}, {33, 3}, {128, 9}, {300, 17}, {1000, 6}})
+      for (const int64_t rows : {1, 2, 3, 4, 7, 12}) BOOST_TEST_CONTEXT(rows << " rows, " << in << " to " << out << ", groups of " << group) {
+          const no_grad scope;
+          nn::Linear layer(in, out, {.generator = &g});
+          quant::quantize_(layer, quant::int4_dynamic(group));
+          const Tensor x = randn(g, {rows, in});
+          const quant::Affine a = quant::affine_of(x, quant::Scheme{});
+          const Tensor near = quant::dequantize(quant::quantize(x, a, quant::Scheme{}), a, quant::Scheme{});
+          close(layer(x), linear(near, value_of(layer), layer.bias));
+        }
+}
+
 BOOST_AUTO_TEST_CASE(convolutions) {
   Generator g(5);
   for (const auto& [name, config] : configs())
@@ -327,7 +344,8 @@ BOOST_AUTO_TEST_CASE(bits_of_a_process) {
   Generator g(10);
   const no_grad scope;
   // Weights alone by channel are products of float32, whose order of sums goes by the machine.
-  for (const auto& config : {quant::int8_dynamic(), quant::int4_weights(32), quant::int4_weights(128),
+  for (const auto& config : {quant::int8_dynamic(), quant::int4_weights(32), quant::int4_weights(128), quant::int4_dynamic(32),
+                             quant::int4_dynamic(64), quant::int4_dynamic(256),
                              quant::Config{.weights = {.granularity = quant::Granularity::group, .group = 64}}})
     for (const int64_t rows : {1, 2, 3, 4, 7}) {
       nn::Linear layer(300, 37, {.generator = &g});
@@ -352,7 +370,7 @@ BOOST_AUTO_TEST_CASE(again_on_other_machines) {
     BOOST_TEST(waitpid(child, &status, 0) == child);
     BOOST_TEST(status == 0, isa);
   };
-  const char* const layers = "--run_test=quant_layers/linear*,products*,convolutions,gradients*,embeddings";
+  const char* const layers = "--run_test=quant_layers/linear*,products*,rounded*,convolutions,gradients*,embeddings";
   const char* const bits = "--run_test=quant_layers/bits_of_a_process";
   run("reference", nullptr, layers, "");
   run("avx2", nullptr, layers, "");
