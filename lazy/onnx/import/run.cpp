@@ -15,20 +15,20 @@ class StepCall final : public Call {
         step_(step),
         values_(values) {}
 
-  std::vector<Value> run(const char* graph, std::span<const Value> inputs) override {
+  std::vector<Value> run(std::string_view graph, std::span<const Value> inputs) override {
     return run_graph(find(graph), environment_, {inputs.begin(), inputs.end()}, &values_);
   }
-  std::pair<size_t, size_t> arity(const char* graph) const override {
+  std::pair<size_t, size_t> arity(std::string_view graph) const override {
     return {find(graph).inputs.size(), find(graph).outputs.size()};
   }
-  Value attribute_tensor(const char* name) const override {
+  Value attribute_tensor(std::string_view name) const override {
     for (const auto& [attribute, value] : step_.tensors)
       if (attribute == name) return value;
     fail("attribute '" + std::string(name) + "' is needed, and is left out");
   }
 
  private:
-  const Graph& find(const char* name) const {
+  const Graph& find(std::string_view name) const {
     for (const auto& [attribute, graph] : step_.graphs)
       if (attribute == name) return *graph;
     fail("attribute '" + std::string(name) + "' is needed, and is left out");

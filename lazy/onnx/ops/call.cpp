@@ -43,37 +43,37 @@ const AttributeProto* Call::attribute(std::string_view name) const {
   return nullptr;
 }
 
-int64_t Call::integer(const char* name, int64_t otherwise) const {
+int64_t Call::integer(std::string_view name, int64_t otherwise) const {
   const AttributeProto* const a = attribute(name);
   return a ? a->i : otherwise;
 }
 
-double Call::real(const char* name, double otherwise) const {
+double Call::real(std::string_view name, double otherwise) const {
   const AttributeProto* const a = attribute(name);
   return a ? static_cast<double>(a->f) : otherwise;
 }
 
-std::string_view Call::text(const char* name, std::string_view otherwise) const {
+std::string_view Call::text(std::string_view name, std::string_view otherwise) const {
   const AttributeProto* const a = attribute(name);
   return a ? a->s : otherwise;
 }
 
-std::vector<int64_t> Call::integers(const char* name) const {
+std::vector<int64_t> Call::integers(std::string_view name) const {
   const AttributeProto* const a = attribute(name);
   return a ? a->ints : std::vector<int64_t>();
 }
 
-std::vector<double> Call::reals(const char* name) const {
+std::vector<double> Call::reals(std::string_view name) const {
   const AttributeProto* const a = attribute(name);
   return a ? std::vector<double>(a->floats.begin(), a->floats.end()) : std::vector<double>();
 }
 
-std::vector<std::string_view> Call::texts(const char* name) const {
+std::vector<std::string_view> Call::texts(std::string_view name) const {
   const AttributeProto* const a = attribute(name);
   return a ? a->strings : std::vector<std::string_view>();
 }
 
-int64_t Call::needed(const char* name) const {
+int64_t Call::needed(std::string_view name) const {
   const AttributeProto* const a = attribute(name);
   if (!a) fail("attribute '" + std::string(name) + "' is needed, and is left out");
   return a->i;

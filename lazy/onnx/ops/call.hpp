@@ -62,15 +62,15 @@ class Call {
   // Attributes, by name.
 
   const AttributeProto* attribute(std::string_view name) const;
-  bool has(const char* name) const { return attribute(name) != nullptr; }
-  int64_t integer(const char* name, int64_t otherwise) const;
-  double real(const char* name, double otherwise) const;
-  std::string_view text(const char* name, std::string_view otherwise) const;
-  std::vector<int64_t> integers(const char* name) const;
-  std::vector<double> reals(const char* name) const;
-  std::vector<std::string_view> texts(const char* name) const;
+  bool has(std::string_view name) const { return attribute(name) != nullptr; }
+  int64_t integer(std::string_view name, int64_t otherwise) const;
+  double real(std::string_view name, double otherwise) const;
+  std::string_view text(std::string_view name, std::string_view otherwise) const;
+  std::vector<int64_t> integers(std::string_view name) const;
+  std::vector<double> reals(std::string_view name) const;
+  std::vector<std::string_view> texts(std::string_view name) const;
   /// Returns an integer that must be there. Error otherwise.
-  int64_t needed(const char* name) const;
+  int64_t needed(std::string_view name) const;
   /// Returns axes in [0, rank). IndexError for others.
   Dims axes(const std::vector<int64_t>& given, int rank) const;
   int axis(int64_t given, int rank) const;
@@ -87,11 +87,11 @@ class Call {
 
   // Graphs in attributes, which the importer runs.
 
-  virtual std::vector<Value> run(const char* graph, std::span<const Value> inputs) = 0;
+  virtual std::vector<Value> run(std::string_view graph, std::span<const Value> inputs) = 0;
   /// Returns the numbers of a graph's inputs and outputs.
-  virtual std::pair<size_t, size_t> arity(const char* graph) const = 0;
+  virtual std::pair<size_t, size_t> arity(std::string_view graph) const = 0;
   /// Returns the tensor of an attribute.
-  virtual Value attribute_tensor(const char* name) const = 0;
+  virtual Value attribute_tensor(std::string_view name) const = 0;
 
  private:
   const Run& run_;
