@@ -155,19 +155,19 @@ void top_k_op(Call& c) {
   c.give(1, std::move(r.indices));
 }
 
-constexpr const char* kAttributes = "axes keepdims noop_with_empty_axes";
+constexpr const char* kReduceAttributes = "axes keepdims noop_with_empty_axes";
 
 const Operator kReductions[] = {
-    {"ReduceSum", 1, 21, kAttributes, reduce<sum_of, 13>, known_sum},
-    {"ReduceMean", 1, 21, kAttributes, reduce<mean_of, 18>},
-    {"ReduceProd", 1, 21, kAttributes, reduce<prod_of, 18>, known_prod},
-    {"ReduceMax", 1, 21, kAttributes, reduce<max_of, 18>, known_reduce_max},
-    {"ReduceMin", 1, 21, kAttributes, reduce<min_of, 18>, known_reduce_min},
-    {"ReduceL1", 1, 21, kAttributes, reduce<l1_of, 18>},
-    {"ReduceL2", 1, 21, kAttributes, reduce<l2_of, 18>},
-    {"ReduceSumSquare", 1, 21, kAttributes, reduce<sum_square_of, 18>},
-    {"ReduceLogSum", 1, 21, kAttributes, reduce<log_sum_of, 18>},
-    {"ReduceLogSumExp", 1, 21, kAttributes, reduce<log_sum_exp_of, 18>},
+    {"ReduceSum", 1, 21, kReduceAttributes, reduce<sum_of, 13>, known_sum},
+    {"ReduceMean", 1, 21, kReduceAttributes, reduce<mean_of, 18>},
+    {"ReduceProd", 1, 21, kReduceAttributes, reduce<prod_of, 18>, known_prod},
+    {"ReduceMax", 1, 21, kReduceAttributes, reduce<max_of, 18>, known_reduce_max},
+    {"ReduceMin", 1, 21, kReduceAttributes, reduce<min_of, 18>, known_reduce_min},
+    {"ReduceL1", 1, 21, kReduceAttributes, reduce<l1_of, 18>},
+    {"ReduceL2", 1, 21, kReduceAttributes, reduce<l2_of, 18>},
+    {"ReduceSumSquare", 1, 21, kReduceAttributes, reduce<sum_square_of, 18>},
+    {"ReduceLogSum", 1, 21, kReduceAttributes, reduce<log_sum_of, 18>},
+    {"ReduceLogSumExp", 1, 21, kReduceAttributes, reduce<log_sum_exp_of, 18>},
     {"ArgMax", 1, 21, "axis keepdims select_last_index", arg_extreme<argmax>},
     {"ArgMin", 1, 21, "axis keepdims select_last_index", arg_extreme<argmin>},
     {"CumSum", 11, 21, "exclusive reverse", cum_sum_op},

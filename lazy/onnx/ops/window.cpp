@@ -71,6 +71,10 @@ std::vector<int64_t> Windows::overhang(const Shape& image) const {
   return all;
 }
 
+bool Windows::pads_at_most_half() const {
+  return std::equal(before.begin(), before.end(), kernel.begin(), [](int64_t p, int64_t k) { return 2 * p <= k; });
+}
+
 bool all_zero(const std::vector<int64_t>& v) {
   return std::all_of(v.begin(), v.end(), [](int64_t n) { return n == 0; });
 }
@@ -192,10 +196,7 @@ void max_pool_op(Call& c) {
   PoolOptions options{.stride = w.strides(), .dilation = w.dilations()};
   Tensor image = c.tensor(0);
   std::vector<int64_t> before(w.size(), 0);
-  const bool fits = w.symmetric() && all_zero(over) && !c.wants(1) &&
-                    std::equal(w.before.begin(), w.before.end(), w.kernel.begin(),
-                               [](int64_t p, int64_t k) { return 2 * p <= k; });
-  if (fits) {
+  if (w.symmetric() && w.pads_at_most_half() && all_zero(over) && !c.wants(1)) {
     options.padding = w.padding();
   } else {
     std::vector<int64_t> after = w.after;
@@ -216,7 +217,7 @@ void average_pool_op(Call& c) {
   const bool count_padding = c.integer("count_include_pad", 0) != 0;
   const std::vector<int64_t> over = w.overhang(shape);
   PoolOptions options{.stride = w.strides(), .dilation = w.dilations(), .count_padding = count_padding};
-  if (w.symmetric() && all_zero(over)) {
+  if (w.symmetric() && w.pads_at_most_half() && all_zero(over)) {
     options.padding = w.padding();
     return c.give(avg_pool(c[0], w.window(), options));
   }

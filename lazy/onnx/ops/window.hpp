@@ -18,6 +18,8 @@ struct Windows {
   Axes padding() const { return Axes(Dims(std::span<const int64_t>(before))); }
   /// True if each axis has as many elements before it as after it.
   bool symmetric() const { return before == after; }
+  /// True if padding is at most half a window, as pooling asks for.
+  bool pads_at_most_half() const;
   /// Returns the extents of what the windows give.
   std::vector<int64_t> count(const Shape& image) const;
   /// Returns, for each axis, how many elements the last window needs beyond the padding.
