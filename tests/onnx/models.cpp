@@ -1,0 +1,168 @@
+// Tests graphs as a whole: what is done while ops are recorded, control flow, functions, weights, sessions.
+#include <filesystem>
+#include <fstream>
+
+#include "lazy/inference/session.hpp"
+#include "tests/common/folder.hpp"
+#include "tests/onnx/models.hpp"
+
+using namespace lazy;
+using namespace onnx_test;
+using check::equal;
+
+namespace {
+
+/// Returns a model that flattens the last two axes of its input by arithmetic on shapes, as exporters write it, and multiplies.
+Graph flattening() {
+  return {.inputs = {value("x", {"batch", "2", "3"})},
+          .outputs = {value("y", {"batch", "6"})},
+          .nodes = {node("Shape", {"x"}, {"shape"}), node("Gather", {"shape", "zero"}, {"batch"}),
+                    node("Unsqueeze", {"batch", "axes"}, {"batches"}), node("Slice", {"shape", "one", "end"}, {"rest"}),
+                    node("ReduceProd", {"rest"}, {"product"}), node("Concat", {"batches", "product"}, {"target"}, {attribute("axis", 0)}),
+                    node("Reshape", {"x", "target"}, {"flat"}), node("MatMul", {"flat", "w"}, {"y"})},
+          .initializers = {tensor("zero", kInt64, {}, std::vector<int64_t>{0}), ints("axes", {0}), ints("one", {1}), ints("end", {100}),
+                           floats("w", {6, 6}, std::vector<float>(36, 1))}};
+}
+
+Graph condition_on(const Message& condition, const std::string& name) {
+  const auto branch = [](const char* op) {
+    return Graph{.inputs = {}, .outputs = {any("r")}, .nodes = {node(op, {"x"}, {"r"})}}.message();
+  };
+  return {.inputs = {any("x")},
+          .outputs = {any("y")},
+          .nodes = {condition, node("If", {name}, {"y"}, {graph_attribute("then_branch", branch("Neg")), graph_attribute("else_branch", branch("Abs"))})}};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(onnx_models)
+
+BOOST_AUTO_TEST_CASE(describes_inputs_and_outputs) {
+  const onnx::Model m = load(flattening());
+  BOOST_REQUIRE(m.inputs().size() == 1u);
+  BOOST_TEST(m.inputs()[0].name == "x");
+  BOOST_TEST((m.inputs()[0].dtype == float32));
+  BOOST_TEST((m.inputs()[0].shape == std::vector<onnx::Extent>{std::string("batch"), int64_t{2}, int64_t{3}}));
+  BOOST_TEST(m.outputs()[0].name == "y");
+  BOOST_TEST(m.opset() == 17);
+}
+
+BOOST_AUTO_TEST_CASE(arithmetic_on_shapes_computes_nothing_and_one_program_serves_all_sizes) {
+  const onnx::Model m = load(flattening());
+  reset_metrics();
+  const Tensor a = m(ones({2, 2, 3})), b = m(ones({5, 2, 3}));
+  BOOST_TEST(metrics().flushes == 0u);
+  equal(a, float32, {2, 6}, std::vector<double>(12, 6));
+  equal(b, float32, {5, 6}, std::vector<double>(30, 6));
+  BOOST_TEST(metrics().flushes == 2u);
+  reset_metrics();
+  for (int64_t n = 6; n < 12; ++n) (void)m(ones({n, 2, 3})).eval();
+  BOOST_TEST(metrics().program_misses == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(conditions) {
+  Graph known = condition_on(node("Size", {"x"}, {"n"}), "c");
+  known.nodes.insert(known.nodes.begin() + 1, node("Greater", {"n", "two"}, {"c"}));
+  known.initializers = {tensor("two", kInt64, {}, std::vector<int64_t>{2})};
+  const onnx::Model by_size = load(known);
+  reset_metrics();
+  const Tensor small = by_size(tensor({-1.f, 2.f})), large = by_size(tensor({-1.f, 2.f, 3.f}));
+  BOOST_TEST(metrics().flushes == 0u);
+  equal(small, float32, {2}, {1, 2});
+  equal(large, float32, {3}, {1, -2, -3});
+
+  Graph computed = condition_on(node("ReduceSum", {"x"}, {"s"}, {attribute("keepdims", 0)}), "c");
+  computed.nodes.insert(computed.nodes.begin() + 1, node("Greater", {"s", "two"}, {"c"}));
+  computed.initializers = {floats("two", {}, {2})};
+  const onnx::Model by_value = load(computed);
+  equal(by_value(tensor({-1.f, 2.f})), float32, {2}, {1, 2});
+  equal(by_value(tensor({-1.f, 5.f})), float32, {2}, {1, -5});
+}
+
+BOOST_AUTO_TEST_CASE(loops) {
+  // The body adds the number of the step, and w of the graph around it, until the sum is above 10.
+  const Message body = Graph{.inputs = {any("i", kInt64), any("go", kBool), any("s")},
+                             .outputs = {any("on", kBool), any("next"), any("row")},
+                             .nodes = {node("Cast", {"i"}, {"f"}, {attribute("to", kFloat)}), node("Add", {"s", "f"}, {"t"}), node("Add", {"t", "w"}, {"next"}),
+                                       node("Less", {"next", "ten"}, {"on"}), node("Identity", {"next"}, {"row"})},
+                             .initializers = {floats("ten", {}, {10})}}.message();
+  const onnx::Model m = load(Graph{.inputs = {any("x"), value("n", {}, kInt64)},
+                                   .outputs = {any("y"), any("rows")},
+                                   .nodes = {node("Loop", {"n", "", "x"}, {"y", "rows"}, {graph_attribute("body", body)})},
+                                   .initializers = {floats("w", {}, {1})}});
+  const auto stopped = m({{"x", tensor(0.f)}, {"n", tensor(100)}});
+  equal(stopped.at("y"), float32, {}, {10});
+  equal(stopped.at("rows"), float32, {4}, {1, 3, 6, 10});
+  equal(m({{"x", tensor(0.f)}, {"n", tensor(2)}}).at("rows"), float32, {2}, {1, 3});
+}
+
+BOOST_AUTO_TEST_CASE(scans) {
+  const Message body = Graph{.inputs = {any("s"), any("v")},
+                             .outputs = {any("t"), any("o")},
+                             .nodes = {node("Add", {"s", "v"}, {"t"}), node("Identity", {"t"}, {"o"})}}.message();
+  const onnx::Model m = load(Graph{.inputs = {any("s"), any("x")},
+                                   .outputs = {any("y"), any("all")},
+                                   .nodes = {node("Scan", {"s", "x"}, {"y", "all"}, {graph_attribute("body", body), attribute("num_scan_inputs", 1),
+                                                                                     attribute("scan_input_directions", std::vector<int64_t>{1})})}});
+  const auto r = m({{"s", tensor({0.f})}, {"x", tensor({{1.f}, {2.f}, {3.f}})}});
+  equal(r.at("y"), float32, {1}, {6});
+  equal(r.at("all"), float32, {3, 1}, {3, 5, 6});
+}
+
+BOOST_AUTO_TEST_CASE(functions_are_inlined_with_the_attributes_of_the_call) {
+  Message leaky = Message().text(1, "F").text(4, "x").text(5, "y").text(10, "own").message(9, Message().integer(2, 17));
+  leaky.message(7, node("LeakyRelu", {"x"}, {"y"}, {reference_attribute("alpha", "slope", 1)}));
+  leaky.message(11, attribute("slope", 0.5f));
+  const Graph g{.inputs = {any("x")},
+                .outputs = {any("y"), any("z")},
+                .nodes = {node("F", {"x"}, {"y"}, {attribute("slope", 0.25f)}, "own"), node("F", {"x"}, {"z"}, {}, "own")}};
+  const auto r = load(model(g, 17, {leaky}).bytes())({{"x", tensor({-4.f, 4.f})}});
+  equal(r.at("y"), float32, {2}, {-1, 4});
+  equal(r.at("z"), float32, {2}, {-2, 4});
+}
+
+BOOST_AUTO_TEST_CASE(initializers_are_buffers_and_may_be_given) {
+  const Graph g{.inputs = {any("x"), any("w")}, .outputs = {any("y")}, .nodes = {node("Add", {"x", "w"}, {"y"})}, .initializers = {floats("w", {2}, {1, 2})}};
+  onnx::Model m = load(g);
+  BOOST_TEST(m.inputs().size() == 1u);
+  equal(m.state_dict().at("w"), float32, {2}, {1, 2});
+  BOOST_TEST(!m.training());
+  equal(m(tensor({0.f, 0.f})), float32, {2}, {1, 2});
+  equal(m({{"x", tensor({0.f, 0.f})}, {"w", tensor({5.f, 6.f})}}).at("y"), float32, {2}, {5, 6});
+}
+
+BOOST_AUTO_TEST_CASE(sessions_serve_models) {
+  onnx::Model m = load(flattening());
+  const auto s = inference::session(m, {.example = ones({2, 2, 3})});
+  equal(s(ones({3, 2, 3})), float32, {3, 6}, std::vector<double>(18, 6));
+  reset_metrics();
+  equal(s(ones({2, 2, 3})), float32, {2, 6}, std::vector<double>(12, 6));
+  BOOST_TEST(metrics().replays == 1u);
+  const Graph two{.inputs = {any("a"), any("b")}, .outputs = {any("s"), any("p")}, .nodes = {node("Add", {"a", "b"}, {"s"}), node("Mul", {"a", "b"}, {"p"})}};
+  onnx::Model pair = load(two);
+  const auto t = inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(pair, {.freeze = false});
+  const auto r = t(std::vector<Tensor>{tensor({2.f}), tensor({3.f})});
+  equal(r[0], float32, {1}, {5});
+  equal(r[1], float32, {1}, {6});
+}
+
+BOOST_AUTO_TEST_CASE(weights_share_the_mapped_file) {
+  const lazy::test::Folder folder;
+  const size_t count = 1 << 16;
+  const std::vector<float> weights(count, 1);
+  std::ofstream(folder / "w.bin", std::ios::binary).write(reinterpret_cast<const char*>(weights.data()), count * sizeof(float));
+  const Graph g{.inputs = {any("x")}, .outputs = {any("y")}, .nodes = {node("Add", {"x", "w"}, {"y"})}, .initializers = {external("w", {static_cast<int64_t>(count)}, "w.bin")}};
+  std::ofstream(folder / "m.onnx", std::ios::binary) << model(g).bytes();
+  onnx::Model m = onnx::load(folder / "m.onnx");
+  std::ifstream maps("/proc/self/maps");
+  const auto at = reinterpret_cast<uintptr_t>(m.state_dict().at("w").data<float>());
+  std::string found;
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) == 2 && begin <= at && at < end) found = line;
+  }
+  BOOST_TEST((found.find("w.bin") != found.npos), found);
+  equal(sum(m(zeros({static_cast<int64_t>(count)}))), float32, {}, {65536});
+}
+
+BOOST_AUTO_TEST_SUITE_END()
