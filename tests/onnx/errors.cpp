@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(all_that_is_not_supported_is_named_at_once) {
                           node("Gelu", {"b"}, {"c"}), node("Cast", {"c"}, {"d"}, {attribute("to", 17)}),
                           node("Scaler", {"d"}, {"e"}, {}, "ai.onnx.ml"), node("Add", {"e", "missing"}, {"z"})},
                 .initializers = {tensor("w8", kFloat8, {1}, std::vector<uint8_t>{1})}};
-  const std::string error = thrown<Error>([&] { (void)load(g, 17); });
+  const std::string error = thrown<Error>([&] { (void)load_model(g, 17); });
   BOOST_TEST(says(error, "node 'a' (Frobnicate): the operator is not supported"));
   BOOST_TEST(says(error, "node 'b' (Relu): attribute 'slope' is not supported"));
   BOOST_TEST(says(error, "node 'c' (Gelu): the operator is not supported in opset 17"));
@@ -53,19 +53,19 @@ BOOST_AUTO_TEST_CASE(all_that_is_not_supported_is_named_at_once) {
 
 BOOST_AUTO_TEST_CASE(what_is_too_new_says_so) {
   const Graph g{.inputs = {any("x")}, .outputs = {any("y")}, .nodes = {node("Relu", {"x"}, {"y"})}};
-  BOOST_TEST(says(thrown<Error>([&] { (void)load(g, 99); }), "the model is of opset 99, which is newer than 21"));
-  BOOST_TEST(says(thrown<Error>([&] { (void)load(model(g, 17, {}, 99).bytes()); }), "ir_version 99, which is newer than 10"));
+  BOOST_TEST(says(thrown<Error>([&] { (void)load_model(g, 99); }), "the model is of opset 99, which is newer than 21"));
+  BOOST_TEST(says(thrown<Error>([&] { (void)load_model(model(g, 17, {}, 99).bytes()); }), "ir_version 99, which is newer than 10"));
 }
 
 BOOST_AUTO_TEST_CASE(errors_of_an_op_name_its_node_and_the_line_of_the_call) {
-  const onnx::Model m = load(Graph{.inputs = {any("a"), any("b")}, .outputs = {any("y")}, .nodes = {node("MatMul", {"a", "b"}, {"y"})}});
+  const onnx::Model m = load_model(Graph{.inputs = {any("a"), any("b")}, .outputs = {any("y")}, .nodes = {node("MatMul", {"a", "b"}, {"y"})}});
   const std::string error = thrown<ShapeError>([&] { (void)m({{"a", ones({2, 3})}, {"b", ones({2, 3})}}); });
   BOOST_TEST(says(error, "node 'y' (MatMul): matmul: "));
   BOOST_TEST(says(error, "(errors.cpp:"));
 }
 
 BOOST_AUTO_TEST_CASE(inputs_are_checked) {
-  const onnx::Model m = load(Graph{.inputs = {value("x", {"n", "3"})}, .outputs = {any("y")}, .nodes = {node("Relu", {"x"}, {"y"})}});
+  const onnx::Model m = load_model(Graph{.inputs = {value("x", {"n", "3"})}, .outputs = {any("y")}, .nodes = {node("Relu", {"x"}, {"y"})}});
   BOOST_TEST(says(thrown<ShapeError>([&] { (void)m(ones({2, 4})); }), "input 'x' has the shape [n, 3], not [2, 4]"));
   BOOST_TEST(says(thrown<DtypeError>([&] { (void)m(ones({2, 3}, int32)); }), "input 'x' is float32, not int32"));
   BOOST_TEST(says(thrown<Error>([&] { (void)m(NamedTensors{}); }), "input 'x' is missing"));
@@ -94,14 +94,14 @@ BOOST_AUTO_TEST_CASE(external_data_stays_in_the_folder) {
   check::equal(load_with("../secret.bin", 0, true)(NamedTensors{}).at("w"), float32, {2}, {0, 0});
   check::equal(load_with("link.bin", 0, true)(NamedTensors{}).at("w"), float32, {2}, {0, 0});
   const Graph g{.inputs = {}, .outputs = {any("w")}, .nodes = {}, .initializers = {external("w", {2}, "data.bin")}};
-  BOOST_TEST(says(thrown<IoError>([&] { (void)load(g); }), "the model was given as bytes, which have no folder"));
+  BOOST_TEST(says(thrown<IoError>([&] { (void)load_model(g); }), "the model was given as bytes, which have no folder"));
 }
 
 BOOST_AUTO_TEST_CASE(functions_that_call_themselves_are_refused) {
   const Message f = Message().text(1, "F").text(4, "x").text(5, "y").message(7, node("F", {"x"}, {"y"}, {}, "own"))
                         .message(9, Message().integer(2, 17)).text(10, "own");
   const Graph g{.inputs = {any("x")}, .outputs = {any("y")}, .nodes = {node("F", {"x"}, {"y"}, {}, "own")}};
-  BOOST_TEST(says(thrown<Error>([&] { (void)load(model(g, 17, {f}).bytes()); }), "functions call each other more than 32 deep"));
+  BOOST_TEST(says(thrown<Error>([&] { (void)load_model(model(g, 17, {f}).bytes()); }), "functions call each other more than 32 deep"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -38,7 +38,7 @@ Graph condition_on(const Message& condition, const std::string& name) {
 BOOST_AUTO_TEST_SUITE(onnx_models)
 
 BOOST_AUTO_TEST_CASE(describes_inputs_and_outputs) {
-  const onnx::Model m = load(flattening());
+  const onnx::Model m = load_model(flattening());
   BOOST_REQUIRE(m.inputs().size() == 1u);
   BOOST_TEST(m.inputs()[0].name == "x");
   BOOST_TEST((m.inputs()[0].dtype == float32));
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(describes_inputs_and_outputs) {
 }
 
 BOOST_AUTO_TEST_CASE(arithmetic_on_shapes_computes_nothing_and_one_program_serves_all_sizes) {
-  const onnx::Model m = load(flattening());
+  const onnx::Model m = load_model(flattening());
   reset_metrics();
   const Tensor a = m(ones({2, 2, 3})), b = m(ones({5, 2, 3}));
   BOOST_TEST(metrics().flushes == 0u);
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(conditions) {
   Graph known = condition_on(node("Size", {"x"}, {"n"}), "c");
   known.nodes.insert(known.nodes.begin() + 1, node("Greater", {"n", "two"}, {"c"}));
   known.initializers = {tensor("two", kInt64, {}, std::vector<int64_t>{2})};
-  const onnx::Model by_size = load(known);
+  const onnx::Model by_size = load_model(known);
   reset_metrics();
   const Tensor small = by_size(tensor({-1.f, 2.f})), large = by_size(tensor({-1.f, 2.f, 3.f}));
   BOOST_TEST(metrics().flushes == 0u);
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(conditions) {
   Graph computed = condition_on(node("ReduceSum", {"x"}, {"s"}, {attribute("keepdims", 0)}), "c");
   computed.nodes.insert(computed.nodes.begin() + 1, node("Greater", {"s", "two"}, {"c"}));
   computed.initializers = {floats("two", {}, {2})};
-  const onnx::Model by_value = load(computed);
+  const onnx::Model by_value = load_model(computed);
   equal(by_value(tensor({-1.f, 2.f})), float32, {2}, {1, 2});
   equal(by_value(tensor({-1.f, 5.f})), float32, {2}, {1, -5});
 }
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(loops) {
                              .nodes = {node("Cast", {"i"}, {"f"}, {attribute("to", kFloat)}), node("Add", {"s", "f"}, {"t"}), node("Add", {"t", "w"}, {"next"}),
                                        node("Less", {"next", "ten"}, {"on"}), node("Identity", {"next"}, {"row"})},
                              .initializers = {floats("ten", {}, {10})}}.message();
-  const onnx::Model m = load(Graph{.inputs = {any("x"), value("n", {}, kInt64)},
+  const onnx::Model m = load_model(Graph{.inputs = {any("x"), value("n", {}, kInt64)},
                                    .outputs = {any("y"), any("rows")},
                                    .nodes = {node("Loop", {"n", "", "x"}, {"y", "rows"}, {graph_attribute("body", body)})},
                                    .initializers = {floats("w", {}, {1})}});
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(scans) {
   const Message body = Graph{.inputs = {any("s"), any("v")},
                              .outputs = {any("t"), any("o")},
                              .nodes = {node("Add", {"s", "v"}, {"t"}), node("Identity", {"t"}, {"o"})}}.message();
-  const onnx::Model m = load(Graph{.inputs = {any("s"), any("x")},
+  const onnx::Model m = load_model(Graph{.inputs = {any("s"), any("x")},
                                    .outputs = {any("y"), any("all")},
                                    .nodes = {node("Scan", {"s", "x"}, {"y", "all"}, {graph_attribute("body", body), attribute("num_scan_inputs", 1),
                                                                                      attribute("scan_input_directions", std::vector<int64_t>{1})})}});
@@ -116,14 +116,14 @@ BOOST_AUTO_TEST_CASE(functions_are_inlined_with_the_attributes_of_the_call) {
   const Graph g{.inputs = {any("x")},
                 .outputs = {any("y"), any("z")},
                 .nodes = {node("F", {"x"}, {"y"}, {attribute("slope", 0.25f)}, "own"), node("F", {"x"}, {"z"}, {}, "own")}};
-  const auto r = load(model(g, 17, {leaky}).bytes())({{"x", tensor({-4.f, 4.f})}});
+  const auto r = load_model(model(g, 17, {leaky}).bytes())({{"x", tensor({-4.f, 4.f})}});
   equal(r.at("y"), float32, {2}, {-1, 4});
   equal(r.at("z"), float32, {2}, {-2, 4});
 }
 
 BOOST_AUTO_TEST_CASE(initializers_are_buffers_and_may_be_given) {
   const Graph g{.inputs = {any("x"), any("w")}, .outputs = {any("y")}, .nodes = {node("Add", {"x", "w"}, {"y"})}, .initializers = {floats("w", {2}, {1, 2})}};
-  onnx::Model m = load(g);
+  onnx::Model m = load_model(g);
   BOOST_TEST(m.inputs().size() == 1u);
   equal(m.state_dict().at("w"), float32, {2}, {1, 2});
   BOOST_TEST(!m.training());
@@ -132,14 +132,14 @@ BOOST_AUTO_TEST_CASE(initializers_are_buffers_and_may_be_given) {
 }
 
 BOOST_AUTO_TEST_CASE(sessions_serve_models) {
-  onnx::Model m = load(flattening());
+  onnx::Model m = load_model(flattening());
   const auto s = inference::session(m, {.example = ones({2, 2, 3})});
   equal(s(ones({3, 2, 3})), float32, {3, 6}, std::vector<double>(18, 6));
   reset_metrics();
   equal(s(ones({2, 2, 3})), float32, {2, 6}, std::vector<double>(12, 6));
   BOOST_TEST(metrics().replays == 1u);
   const Graph two{.inputs = {any("a"), any("b")}, .outputs = {any("s"), any("p")}, .nodes = {node("Add", {"a", "b"}, {"s"}), node("Mul", {"a", "b"}, {"p"})}};
-  onnx::Model pair = load(two);
+  onnx::Model pair = load_model(two);
   const auto t = inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(pair, {.freeze = false});
   const auto r = t(std::vector<Tensor>{tensor({2.f}), tensor({3.f})});
   equal(r[0], float32, {1}, {5});

@@ -36,7 +36,7 @@ class Message {
 
  private:
   void varint(uint64_t v) {
-    for (; v >= 0x80; v >>= 7) bytes_ += static_cast<char>(v & 0x7f | 0x80);
+    for (; v >= 0x80; v >>= 7) bytes_ += static_cast<char>((v & 0x7f) | 0x80);
     bytes_ += static_cast<char>(v);
   }
   std::string bytes_;
@@ -146,10 +146,10 @@ inline Message model(const Graph& g, int64_t opset = 17, const std::vector<Messa
   return m;
 }
 
-inline lazy::onnx::Model load(const std::string& bytes) {
+inline lazy::onnx::Model load_model(const std::string& bytes) {
   return lazy::onnx::load(std::as_bytes(std::span(bytes)));
 }
-inline lazy::onnx::Model load(const Graph& g, int64_t opset = 17) { return load(model(g, opset).bytes()); }
+inline lazy::onnx::Model load_model(const Graph& g, int64_t opset = 17) { return load_model(model(g, opset).bytes()); }
 
 /// Records one node with inputs a, b, c, ... and returns its first output.
 inline lazy::Tensor run(const Message& of_node, const std::vector<lazy::Tensor>& inputs, Type result = kFloat, int64_t opset = 17) {
@@ -162,7 +162,7 @@ inline lazy::Tensor run(const Message& of_node, const std::vector<lazy::Tensor>&
   }
   g.outputs = {any("y", result)};
   g.nodes = {of_node};
-  return load(g, opset)(given)[0];
+  return load_model(g, opset)(given)[0];
 }
 
 }  // namespace onnx_test

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(windows) {
   equal(run(node("MaxPool", {"a"}, {"y"}, {attribute("kernel_shape", two), attribute("strides", two), attribute("ceil_mode", 1)}), {x}), float32, {1, 1, 2, 2}, {5, 6, 8, 9});
   equal(run(node("AveragePool", {"a"}, {"y"}, {attribute("kernel_shape", two), attribute("pads", std::vector<int64_t>{0, 0, 1, 1})}), {x}), float32,
         {1, 1, 3, 3}, {3, 4, 4.5, 6, 7, 7.5, 7.5, 8.5, 9});
-  const onnx::Model indices = load(Graph{.inputs = {any("x")},
+  const onnx::Model indices = load_model(Graph{.inputs = {any("x")},
                                          .outputs = {any("y"), any("i", kInt64)},
                                          .nodes = {node("MaxPool", {"x"}, {"y", "i"}, {attribute("kernel_shape", two), attribute("pads", std::vector<int64_t>{1, 1, 0, 0})})}});
   const Tensor images = concat({x, negative(x)}, 1);
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(quantised) {
 BOOST_AUTO_TEST_CASE(recurrent) {
   // One unit whose weights are 0: the state halves at each step, the update gate being 0.5.
   const Tensor x = zeros({3, 1, 1}), w = zeros({1, 3, 1}), h = ones({1, 1, 1});
-  const onnx::Model m = load(Graph{.inputs = {any("x"), any("w"), any("r"), any("h"), any("n", kInt32)},
+  const onnx::Model m = load_model(Graph{.inputs = {any("x"), any("w"), any("r"), any("h"), any("n", kInt32)},
                                    .outputs = {any("y"), any("s")},
                                    .nodes = {node("GRU", {"x", "w", "r", "", "n", "h"}, {"y", "s"}, {attribute("hidden_size", 1)})}});
   const auto results = m(std::vector<Tensor>{x, w, w, h, tensor({2}, int32)});

@@ -17,7 +17,7 @@ std::string small_model() {
 /// Returns what loading throws; an empty text if it does not.
 std::string error_of(const std::string& bytes) {
   try {
-    (void)load(bytes);
+    (void)load_model(bytes);
   } catch (const Error& e) {
     return e.what();
   }
@@ -31,7 +31,7 @@ bool says(const std::string& error, const std::string& part) { return error.find
 BOOST_AUTO_TEST_SUITE(onnx_wire)
 
 BOOST_AUTO_TEST_CASE(reads_a_model) {
-  const onnx::Model m = load(small_model());
+  const onnx::Model m = load_model(small_model());
   check::equal(m(tensor({10.f, 20.f})), float32, {2}, {11, 22});
 }
 
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(values_that_do_not_fit_their_shape_are_refused) {
 BOOST_AUTO_TEST_CASE(typed_fields_are_read_packed_or_not) {
   const auto value_of = [](const Message& w) {
     Message copy = w;
-    const onnx::Model m = load(Graph{.inputs = {}, .outputs = {any("w")}, .nodes = {}, .initializers = {copy.text(8, "w")}});
+    const onnx::Model m = load_model(Graph{.inputs = {}, .outputs = {any("w")}, .nodes = {}, .initializers = {copy.text(8, "w")}});
     return m(NamedTensors{}).at("w");
   };
   const float two[] = {1.5f, -2};
