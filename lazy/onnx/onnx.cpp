@@ -12,7 +12,7 @@ struct Program {
   detail::FileBytes file;  // of which the graph has texts
   std::unique_ptr<Graph> graph;
   std::vector<ValueInfo> inputs, outputs;
-  std::vector<bool> needed;  // for each input of the graph: it has no initializer
+  std::vector<bool> needed;              // for each input of the graph: it has no initializer
   std::vector<std::string> input_names;  // of all inputs of the graph
   std::vector<std::string> weight_names;
   MaybeDevice device;
@@ -26,23 +26,18 @@ namespace {
 
 const char* kind_name(TypeKind k) {
   switch (k) {
-    case TypeKind::sequence:
-      return "a sequence";
-    case TypeKind::map:
-      return "a map";
-    case TypeKind::optional:
-      return "an optional";
-    case TypeKind::sparse_tensor:
-      return "a sparse tensor";
-    case TypeKind::opaque:
-      return "of an opaque type";
-    default:
-      return "of no type";
+    case TypeKind::sequence: return "a sequence";
+    case TypeKind::map: return "a map";
+    case TypeKind::optional: return "an optional";
+    case TypeKind::sparse_tensor: return "a sparse tensor";
+    case TypeKind::opaque: return "of an opaque type";
+    default: return "of no type";
   }
 }
 
 /// Describes an input or output; what is not supported goes to the problems.
-std::optional<ValueInfo> described(const ValueInfoProto& v, const char* what, std::vector<std::string>& problems) {
+std::optional<ValueInfo> described(const ValueInfoProto& v, const char* what,
+                                   std::vector<std::string>& problems) {
   const std::string who = std::string(what) + " '" + std::string(v.name) + "' is ";
   if (v.type.kind != TypeKind::tensor) {
     problems.push_back(who + kind_name(v.type.kind) + ", which is not supported");
@@ -136,7 +131,9 @@ Model Program::load(const char* op, detail::FileBytes file, std::optional<std::f
   return model;
 }
 
-std::span<const ValueInfo> Model::inputs() const { return program_ ? program_->inputs : std::span<const ValueInfo>(); }
+std::span<const ValueInfo> Model::inputs() const {
+  return program_ ? program_->inputs : std::span<const ValueInfo>();
+}
 std::span<const ValueInfo> Model::outputs() const {
   return program_ ? program_->outputs : std::span<const ValueInfo>();
 }
@@ -195,14 +192,16 @@ Tensor Model::operator()(const Tensor& input, Site s) const {
 }
 
 Model load(const std::filesystem::path& path, const LoadOptions& options, Site s) {
-  return Program::load("onnx::load", detail::open_file("onnx::load", path.string(), s, detail::Access::mapped),
+  return Program::load("onnx::load",
+                       detail::open_file("onnx::load", path.string(), s, detail::Access::mapped),
                        path.has_parent_path() ? path.parent_path() : std::filesystem::path("."), options, s);
 }
 
 Model load(std::span<const std::byte> bytes, const LoadOptions& options, Site s) {
   const auto own =
       std::make_shared<const std::string>(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return Program::load("onnx::load", detail::FileBytes{"onnx::load", "the bytes", s, *own, own}, {}, options, s);
+  return Program::load("onnx::load", detail::FileBytes{"onnx::load", "the bytes", s, *own, own}, {}, options,
+                       s);
 }
 
 Tensor load_tensor(const std::filesystem::path& path, Site s) {

@@ -4,13 +4,14 @@
 //   lazy::Tensor y = model(x);                                            // one input, one output
 //   lazy::NamedTensors all = model({{"ids", ids}, {"mask", mask}});       // by name
 //
-// Calling a model records its ops and computes nothing, as the program's own ops do: what is around it fuses with it, and one
-// program serves all sizes of dynamic dimensions. Arithmetic on shapes is done while ops are recorded. Only control flow that
-// depends on values (Loop, Scan's length excepted, If with a computed condition) and sizes that do (NonZero, Compress, ...)
-// compute what is pending.
+// Calling a model records its ops and computes nothing, as the program's own ops do: what is around it fuses
+// with it, and one program serves all sizes of dynamic dimensions. Arithmetic on shapes is done while ops are
+// recorded. Only control flow that depends on values (Loop, Scan's length excepted, If with a computed
+// condition) and sizes that do (NonZero, Compress, ...) compute what is pending.
 //
-// Weights share the mapped file where they are aligned for their dtype; others are copied once. They are marked as ones that
-// stay, as those of load_safetensors() are. While the model lives, nobody may write to the file or shorten it.
+// Weights share the mapped file where they are aligned for their dtype; others are copied once. They are
+// marked as ones that stay, as those of load_safetensors() are. While the model lives, nobody may write to
+// the file or shorten it.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -43,21 +44,22 @@ struct LoadOptions {
 
 struct Program;
 
-/// Holds a model. Its initializers are buffers under their names. Copies share the graph, and values until one is assigned.
+/// Holds a model. Its initializers are buffers under their names. Copies share the graph, and values until
+/// one is assigned.
 class Model : public nn::Module {
  public:
   /// Holds nothing: calling it throws Error.
   Model() = default;
 
-  /// Describe what the model takes and gives, in its order. Inputs that have an initializer of their name are not listed: a call
-  /// may give them all the same.
+  /// Describe what the model takes and gives, in its order. Inputs that have an initializer of their name are
+  /// not listed: a call may give them all the same.
   std::span<const ValueInfo> inputs() const;
   std::span<const ValueInfo> outputs() const;
   /// Returns the version of the default domain's opset.
   int64_t opset() const;
 
-  /// Records the model. Error for an input that is missing or unknown; DtypeError and ShapeError for one that is not as described;
-  /// what lazy's functions throw, with the node's name, for what an op can't do.
+  /// Records the model. Error for an input that is missing or unknown; DtypeError and ShapeError for one that
+  /// is not as described; what lazy's functions throw, with the node's name, for what an op can't do.
   NamedTensors operator()(const NamedTensors& inputs, Site s = Site::current()) const;
   /// Takes and returns tensors in the model's order.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, Site s = Site::current()) const;
@@ -75,13 +77,14 @@ class Model : public nn::Module {
   std::vector<Tensor> weights_;  // by the program's numbers
 };
 
-/// Loads a model. IoError, with the byte, for a file that is no such model; Error that lists all that is not supported, each with its
-/// node: operators, attributes, types, versions.
+/// Loads a model. IoError, with the byte, for a file that is no such model; Error that lists all that is not
+/// supported, each with its node: operators, attributes, types, versions.
 Model load(const std::filesystem::path& path, const LoadOptions& options = {}, Site s = Site::current());
 /// Loads a model from memory, which is copied. Tensors with external data are IoErrors.
 Model load(std::span<const std::byte> bytes, const LoadOptions& options = {}, Site s = Site::current());
 
-/// Loads the tensor of a TensorProto's file, as tests of the format have them. DtypeError for types that there are no tensors of.
+/// Loads the tensor of a TensorProto's file, as tests of the format have them. DtypeError for types that
+/// there are no tensors of.
 Tensor load_tensor(const std::filesystem::path& path, Site s = Site::current());
 
 /// Describes an operator that can be imported: its name and the versions of the opset that it is for.

@@ -12,16 +12,19 @@ using check::equal;
 
 namespace {
 
-/// Returns a model that flattens the last two axes of its input by arithmetic on shapes, as exporters write it, and multiplies.
+/// Returns a model that flattens the last two axes of its input by arithmetic on shapes, as exporters write
+/// it, and multiplies.
 Graph flattening() {
-  return {.inputs = {value("x", {"batch", "2", "3"})},
-          .outputs = {value("y", {"batch", "6"})},
-          .nodes = {node("Shape", {"x"}, {"shape"}), node("Gather", {"shape", "zero"}, {"batch"}),
-                    node("Unsqueeze", {"batch", "axes"}, {"batches"}), node("Slice", {"shape", "one", "end"}, {"rest"}),
-                    node("ReduceProd", {"rest"}, {"product"}), node("Concat", {"batches", "product"}, {"target"}, {attribute("axis", 0)}),
-                    node("Reshape", {"x", "target"}, {"flat"}), node("MatMul", {"flat", "w"}, {"y"})},
-          .initializers = {tensor("zero", kInt64, {}, std::vector<int64_t>{0}), ints("axes", {0}), ints("one", {1}), ints("end", {100}),
-                           floats("w", {6, 6}, std::vector<float>(36, 1))}};
+  return {
+      .inputs = {value("x", {"batch", "2", "3"})},
+      .outputs = {value("y", {"batch", "6"})},
+      .nodes = {node("Shape", {"x"}, {"shape"}), node("Gather", {"shape", "zero"}, {"batch"}),
+                node("Unsqueeze", {"batch", "axes"}, {"batches"}),
+                node("Slice", {"shape", "one", "end"}, {"rest"}), node("ReduceProd", {"rest"}, {"product"}),
+                node("Concat", {"batches", "product"}, {"target"}, {attribute("axis", 0)}),
+                node("Reshape", {"x", "target"}, {"flat"}), node("MatMul", {"flat", "w"}, {"y"})},
+      .initializers = {tensor("zero", kInt64, {}, std::vector<int64_t>{0}), ints("axes", {0}),
+                       ints("one", {1}), ints("end", {100}), floats("w", {6, 6}, std::vector<float>(36, 1))}};
 }
 
 Graph condition_on(const Message& condition, const std::string& name) {
@@ -30,7 +33,9 @@ Graph condition_on(const Message& condition, const std::string& name) {
   };
   return {.inputs = {any("x")},
           .outputs = {any("y")},
-          .nodes = {condition, node("If", {name}, {"y"}, {graph_attribute("then_branch", branch("Neg")), graph_attribute("else_branch", branch("Abs"))})}};
+          .nodes = {condition, node("If", {name}, {"y"},
+                                    {graph_attribute("then_branch", branch("Neg")),
+                                     graph_attribute("else_branch", branch("Abs"))})}};
 }
 
 }  // namespace
@@ -42,7 +47,8 @@ BOOST_AUTO_TEST_CASE(describes_inputs_and_outputs) {
   BOOST_REQUIRE(m.inputs().size() == 1u);
   BOOST_TEST(m.inputs()[0].name == "x");
   BOOST_TEST((m.inputs()[0].dtype == float32));
-  BOOST_TEST((m.inputs()[0].shape == std::vector<onnx::Extent>{std::string("batch"), int64_t{2}, int64_t{3}}));
+  BOOST_TEST(
+      (m.inputs()[0].shape == std::vector<onnx::Extent>{std::string("batch"), int64_t{2}, int64_t{3}}));
   BOOST_TEST(m.outputs()[0].name == "y");
   BOOST_TEST(m.opset() == 17);
 }
@@ -81,15 +87,19 @@ BOOST_AUTO_TEST_CASE(conditions) {
 
 BOOST_AUTO_TEST_CASE(loops) {
   // The body adds the number of the step, and w of the graph around it, until the sum is above 10.
-  const Message body = Graph{.inputs = {any("i", kInt64), any("go", kBool), any("s")},
-                             .outputs = {any("on", kBool), any("next"), any("row")},
-                             .nodes = {node("Cast", {"i"}, {"f"}, {attribute("to", kFloat)}), node("Add", {"s", "f"}, {"t"}), node("Add", {"t", "w"}, {"next"}),
-                                       node("Less", {"next", "ten"}, {"on"}), node("Identity", {"next"}, {"row"})},
-                             .initializers = {floats("ten", {}, {10})}}.message();
-  const onnx::Model m = load_model(Graph{.inputs = {any("x"), value("n", {}, kInt64)},
-                                   .outputs = {any("y"), any("rows")},
-                                   .nodes = {node("Loop", {"n", "", "x"}, {"y", "rows"}, {graph_attribute("body", body)})},
-                                   .initializers = {floats("w", {}, {1})}});
+  const Message body =
+      Graph{.inputs = {any("i", kInt64), any("go", kBool), any("s")},
+            .outputs = {any("on", kBool), any("next"), any("row")},
+            .nodes = {node("Cast", {"i"}, {"f"}, {attribute("to", kFloat)}), node("Add", {"s", "f"}, {"t"}),
+                      node("Add", {"t", "w"}, {"next"}), node("Less", {"next", "ten"}, {"on"}),
+                      node("Identity", {"next"}, {"row"})},
+            .initializers = {floats("ten", {}, {10})}}
+          .message();
+  const onnx::Model m = load_model(
+      Graph{.inputs = {any("x"), value("n", {}, kInt64)},
+            .outputs = {any("y"), any("rows")},
+            .nodes = {node("Loop", {"n", "", "x"}, {"y", "rows"}, {graph_attribute("body", body)})},
+            .initializers = {floats("w", {}, {1})}});
   const auto stopped = m({{"x", tensor(0.f)}, {"n", tensor(100)}});
   equal(stopped.at("y"), float32, {}, {10});
   equal(stopped.at("rows"), float32, {4}, {1, 3, 6, 10});
@@ -99,30 +109,38 @@ BOOST_AUTO_TEST_CASE(loops) {
 BOOST_AUTO_TEST_CASE(scans) {
   const Message body = Graph{.inputs = {any("s"), any("v")},
                              .outputs = {any("t"), any("o")},
-                             .nodes = {node("Add", {"s", "v"}, {"t"}), node("Identity", {"t"}, {"o"})}}.message();
-  const onnx::Model m = load_model(Graph{.inputs = {any("s"), any("x")},
-                                   .outputs = {any("y"), any("all")},
-                                   .nodes = {node("Scan", {"s", "x"}, {"y", "all"}, {graph_attribute("body", body), attribute("num_scan_inputs", 1),
-                                                                                     attribute("scan_input_directions", std::vector<int64_t>{1})})}});
+                             .nodes = {node("Add", {"s", "v"}, {"t"}), node("Identity", {"t"}, {"o"})}}
+                           .message();
+  const onnx::Model m =
+      load_model(Graph{.inputs = {any("s"), any("x")},
+                       .outputs = {any("y"), any("all")},
+                       .nodes = {node("Scan", {"s", "x"}, {"y", "all"},
+                                      {graph_attribute("body", body), attribute("num_scan_inputs", 1),
+                                       attribute("scan_input_directions", std::vector<int64_t>{1})})}});
   const auto r = m({{"s", tensor({0.f})}, {"x", tensor({{1.f}, {2.f}, {3.f}})}});
   equal(r.at("y"), float32, {1}, {6});
   equal(r.at("all"), float32, {3, 1}, {3, 5, 6});
 }
 
 BOOST_AUTO_TEST_CASE(functions_are_inlined_with_the_attributes_of_the_call) {
-  Message leaky = Message().text(1, "F").text(4, "x").text(5, "y").text(10, "own").message(9, Message().integer(2, 17));
+  Message leaky =
+      Message().text(1, "F").text(4, "x").text(5, "y").text(10, "own").message(9, Message().integer(2, 17));
   leaky.message(7, node("LeakyRelu", {"x"}, {"y"}, {reference_attribute("alpha", "slope", 1)}));
   leaky.message(11, attribute("slope", 0.5f));
   const Graph g{.inputs = {any("x")},
                 .outputs = {any("y"), any("z")},
-                .nodes = {node("F", {"x"}, {"y"}, {attribute("slope", 0.25f)}, "own"), node("F", {"x"}, {"z"}, {}, "own")}};
+                .nodes = {node("F", {"x"}, {"y"}, {attribute("slope", 0.25f)}, "own"),
+                          node("F", {"x"}, {"z"}, {}, "own")}};
   const auto r = load_model(model(g, 17, {leaky}).bytes())({{"x", tensor({-4.f, 4.f})}});
   equal(r.at("y"), float32, {2}, {-1, 4});
   equal(r.at("z"), float32, {2}, {-2, 4});
 }
 
 BOOST_AUTO_TEST_CASE(initializers_are_buffers_and_may_be_given) {
-  const Graph g{.inputs = {any("x"), any("w")}, .outputs = {any("y")}, .nodes = {node("Add", {"x", "w"}, {"y"})}, .initializers = {floats("w", {2}, {1, 2})}};
+  const Graph g{.inputs = {any("x"), any("w")},
+                .outputs = {any("y")},
+                .nodes = {node("Add", {"x", "w"}, {"y"})},
+                .initializers = {floats("w", {2}, {1, 2})}};
   onnx::Model m = load_model(g);
   BOOST_TEST(m.inputs().size() == 1u);
   equal(m.state_dict().at("w"), float32, {2}, {1, 2});
@@ -138,7 +156,9 @@ BOOST_AUTO_TEST_CASE(sessions_serve_models) {
   reset_metrics();
   equal(s(ones({2, 2, 3})), float32, {2, 6}, std::vector<double>(12, 6));
   BOOST_TEST(metrics().replays == 1u);
-  const Graph two{.inputs = {any("a"), any("b")}, .outputs = {any("s"), any("p")}, .nodes = {node("Add", {"a", "b"}, {"s"}), node("Mul", {"a", "b"}, {"p"})}};
+  const Graph two{.inputs = {any("a"), any("b")},
+                  .outputs = {any("s"), any("p")},
+                  .nodes = {node("Add", {"a", "b"}, {"s"}), node("Mul", {"a", "b"}, {"p"})}};
   onnx::Model pair = load_model(two);
   const auto t = inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(pair, {.freeze = false});
   const auto r = t(std::vector<Tensor>{tensor({2.f}), tensor({3.f})});
@@ -150,8 +170,12 @@ BOOST_AUTO_TEST_CASE(weights_share_the_mapped_file) {
   const lazy::test::Folder folder;
   const size_t count = 1 << 16;
   const std::vector<float> weights(count, 1);
-  std::ofstream(folder / "w.bin", std::ios::binary).write(reinterpret_cast<const char*>(weights.data()), count * sizeof(float));
-  const Graph g{.inputs = {any("x")}, .outputs = {any("y")}, .nodes = {node("Add", {"x", "w"}, {"y"})}, .initializers = {external("w", {static_cast<int64_t>(count)}, "w.bin")}};
+  std::ofstream(folder / "w.bin", std::ios::binary)
+      .write(reinterpret_cast<const char*>(weights.data()), count * sizeof(float));
+  const Graph g{.inputs = {any("x")},
+                .outputs = {any("y")},
+                .nodes = {node("Add", {"x", "w"}, {"y"})},
+                .initializers = {external("w", {static_cast<int64_t>(count)}, "w.bin")}};
   std::ofstream(folder / "m.onnx", std::ios::binary) << model(g).bytes();
   onnx::Model m = onnx::load(folder / "m.onnx");
   std::ifstream maps("/proc/self/maps");

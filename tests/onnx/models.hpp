@@ -46,7 +46,8 @@ enum Type { kFloat = 1, kUint8 = 2, kInt8 = 3, kInt32 = 6, kInt64 = 7, kString =
 
 /// Returns a TensorProto.
 template <class T>
-Message tensor(std::string_view name, Type type, const std::vector<int64_t>& dims, const std::vector<T>& values) {
+Message tensor(std::string_view name, Type type, const std::vector<int64_t>& dims,
+               const std::vector<T>& values) {
   Message m;
   for (const int64_t n : dims) m.integer(1, n);
   m.integer(2, type).text(8, name);
@@ -72,10 +73,16 @@ inline Message external(std::string_view name, const std::vector<int64_t>& dims,
 
 // Return an AttributeProto.
 
-inline Message attribute(std::string_view name, int64_t v) { return Message().text(1, name).integer(3, v).integer(20, 2); }
+inline Message attribute(std::string_view name, int64_t v) {
+  return Message().text(1, name).integer(3, v).integer(20, 2);
+}
 inline Message attribute(std::string_view name, int v) { return attribute(name, int64_t{v}); }
-inline Message attribute(std::string_view name, float v) { return Message().text(1, name).real(2, v).integer(20, 1); }
-inline Message attribute(std::string_view name, const char* v) { return Message().text(1, name).text(4, v).integer(20, 3); }
+inline Message attribute(std::string_view name, float v) {
+  return Message().text(1, name).real(2, v).integer(20, 1);
+}
+inline Message attribute(std::string_view name, const char* v) {
+  return Message().text(1, name).text(4, v).integer(20, 3);
+}
 inline Message attribute(std::string_view name, const std::vector<int64_t>& v) {
   Message m;
   m.text(1, name);
@@ -95,8 +102,8 @@ inline Message reference_attribute(std::string_view name, std::string_view of_ca
 using Names = std::vector<std::string>;
 
 /// Returns a NodeProto. Its name is that of its first output.
-inline Message node(std::string_view op, const Names& inputs, const Names& outputs, const std::vector<Message>& attributes = {},
-                    std::string_view domain = "") {
+inline Message node(std::string_view op, const Names& inputs, const Names& outputs,
+                    const std::vector<Message>& attributes = {}, std::string_view domain = "") {
   Message m;
   for (const std::string& n : inputs) m.text(1, n);
   for (const std::string& n : outputs) m.text(2, n);
@@ -138,7 +145,8 @@ struct Graph {
 };
 
 /// Returns a ModelProto.
-inline Message model(const Graph& g, int64_t opset = 17, const std::vector<Message>& functions = {}, int64_t ir_version = 8) {
+inline Message model(const Graph& g, int64_t opset = 17, const std::vector<Message>& functions = {},
+                     int64_t ir_version = 8) {
   Message m;
   m.integer(1, ir_version).text(2, "test").message(7, g.message());
   m.message(8, Message().integer(2, opset));
@@ -149,15 +157,23 @@ inline Message model(const Graph& g, int64_t opset = 17, const std::vector<Messa
 inline lazy::onnx::Model load_model(const std::string& bytes) {
   return lazy::onnx::load(std::as_bytes(std::span(bytes)));
 }
-inline lazy::onnx::Model load_model(const Graph& g, int64_t opset = 17) { return load_model(model(g, opset).bytes()); }
+inline lazy::onnx::Model load_model(const Graph& g, int64_t opset = 17) {
+  return load_model(model(g, opset).bytes());
+}
 
 /// Records one node with inputs a, b, c, ... and returns its first output.
-inline lazy::Tensor run(const Message& of_node, const std::vector<lazy::Tensor>& inputs, Type result = kFloat, int64_t opset = 17) {
+inline lazy::Tensor run(const Message& of_node, const std::vector<lazy::Tensor>& inputs, Type result = kFloat,
+                        int64_t opset = 17) {
   Graph g;
   std::vector<lazy::Tensor> given = inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const lazy::DType t = inputs[i].dtype();
-    const Type type = t == lazy::int64 ? kInt64 : t == lazy::int32 ? kInt32 : t == lazy::uint8 ? kUint8 : t == lazy::int8 ? kInt8 : t == lazy::bool_ ? kBool : kFloat;
+    const Type type = t == lazy::int64   ? kInt64
+                      : t == lazy::int32 ? kInt32
+                      : t == lazy::uint8 ? kUint8
+                      : t == lazy::int8  ? kInt8
+                      : t == lazy::bool_ ? kBool
+                                         : kFloat;
     g.inputs.push_back(any(std::string(1, static_cast<char>('a' + i)), type));
   }
   g.outputs = {any("y", result)};

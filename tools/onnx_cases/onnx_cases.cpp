@@ -1,7 +1,7 @@
-// onnx_cases FOLDER [--only TEXT] [--not-passed FILE] [--verbose]: runs the cases of a folder of the ONNX format's package
-// (onnx/backend/test/data/node): each has model.onnx and test_data_set_*/input_*.pb and output_*.pb. A folder of light
-// models (light_*.onnx with light_*_output_0.pb, their inputs made by a rule) is run, too. Prints what passes by operator; exits
-// with 1 if what does not pass is not what the file lists.
+// onnx_cases FOLDER [--only TEXT] [--not-passed FILE] [--verbose]: runs the cases of a folder of the ONNX
+// format's package (onnx/backend/test/data/node): each has model.onnx and test_data_set_*/input_*.pb and
+// output_*.pb. A folder of light models (light_*.onnx with light_*_output_0.pb, their inputs made by a rule)
+// is run, too. Prints what passes by operator; exits with 1 if what does not pass is not what the file lists.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -101,13 +101,12 @@ Result run_case(const fs::path& folder) {
   onnx::Model model;
   try {
     model = onnx::load(folder / "model.onnx");
-  } catch (const Error& e) {
-    return {Outcome::unsupported, first_lines(e.what())};
-  }
+  } catch (const Error& e) { return {Outcome::unsupported, first_lines(e.what())}; }
   for (const fs::path& set : sorted(folder, "test_data_set_")) {
     NamedTensors inputs;
     const auto files = sorted(set, "input_");
-    for (size_t i = 0; i < files.size(); ++i) inputs.set(model.inputs()[i].name, load_as(files[i], model.inputs()[i].dtype));
+    for (size_t i = 0; i < files.size(); ++i)
+      inputs.set(model.inputs()[i].name, load_as(files[i], model.inputs()[i].dtype));
     std::vector<Tensor> found;
     for (const auto& [name, t] : model(inputs)) found.push_back(t);
     if (Result r = compare(found, sorted(set, "output_")); r.outcome != Outcome::passed) return r;
@@ -120,9 +119,7 @@ Result run_light(const fs::path& path) {
   onnx::Model model;
   try {
     model = onnx::load(path);
-  } catch (const Error& e) {
-    return {Outcome::unsupported, first_lines(e.what())};
-  }
+  } catch (const Error& e) { return {Outcome::unsupported, first_lines(e.what())}; }
   NamedTensors inputs;
   for (const onnx::ValueInfo& v : model.inputs()) {
     Shape shape;
@@ -172,17 +169,15 @@ int main(int argc, char** argv) {
     if (!light && !fs::exists(path / "model.onnx")) continue;
     try {
       results[name] = light ? run_light(path) : run_case(path);
-    } catch (const std::exception& e) {
-      results[name] = {Outcome::failed, first_lines(e.what())};
-    }
+    } catch (const std::exception& e) { results[name] = {Outcome::failed, first_lines(e.what())}; }
     if (verbose) std::cerr << name << '\n';
   }
   std::map<Outcome, int> counts;
   for (const auto& [name, r] : results) {
     ++counts[r.outcome];
     if (r.outcome != Outcome::passed)
-      std::cout << (r.outcome == Outcome::failed ? "FAILED      " : "UNSUPPORTED ") << name << ": " << r.reason
-                << '\n';
+      std::cout << (r.outcome == Outcome::failed ? "FAILED      " : "UNSUPPORTED ") << name << ": "
+                << r.reason << '\n';
   }
   std::cout << counts[Outcome::passed] << " passed, " << counts[Outcome::failed] << " failed, "
             << counts[Outcome::unsupported] << " unsupported\n";
@@ -191,6 +186,8 @@ int main(int argc, char** argv) {
   const auto expected = listed(file, folder.filename().string());
   for (const auto& [name, r] : results)
     if ((r.outcome == Outcome::passed) == expected.contains(name))
-      ++wrong, std::cout << name << (expected.contains(name) ? " is listed, but passes\n" : " is not listed, and does not pass\n");
+      ++wrong, std::cout << name
+                         << (expected.contains(name) ? " is listed, but passes\n"
+                                                     : " is not listed, and does not pass\n");
   return wrong ? 1 : 0;
 }

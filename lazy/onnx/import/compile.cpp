@@ -35,8 +35,8 @@ void mark_last_reads(Graph& graph) {
     step->last.resize(step->inputs.size());
     for (size_t i = 0; i < step->inputs.size(); ++i) {
       const size_t place = step->inputs[i];
-      const bool again = std::find(step->inputs.begin() + static_cast<std::ptrdiff_t>(i) + 1, step->inputs.end(),
-                                   place) != step->inputs.end();
+      const bool again = std::find(step->inputs.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                   step->inputs.end(), place) != step->inputs.end();
       step->last[i] = place != 0 && !needed[place] && !captured.contains(place) && !again;
     }
     for (const size_t place : step->inputs) needed[place] = true;
@@ -54,7 +54,9 @@ std::string describe(const NodeProto& n) {
   return "the node of " + in_quotes(output) + " (" + std::string(n.op_type) + ")";
 }
 
-void Compiler::problem(const NodeProto& n, const std::string& what) { problems_.push_back(describe(n) + ": " + what); }
+void Compiler::problem(const NodeProto& n, const std::string& what) {
+  problems_.push_back(describe(n) + ": " + what);
+}
 
 int64_t Compiler::version_of(const std::vector<OperatorSetId>& opsets, const std::string& who) {
   int64_t version = 0;
@@ -69,8 +71,9 @@ int64_t Compiler::version_of(const std::vector<OperatorSetId>& opsets, const std
 std::unique_ptr<Graph> Compiler::compile() {
   constexpr int64_t kNewestIr = 10;
   if (model_.ir_version > kNewestIr)
-    problems_.push_back("the file is of ir_version " + std::to_string(model_.ir_version) + ", which is newer than " +
-                        std::to_string(kNewestIr) + ", the newest one that is known");
+    problems_.push_back("the file is of ir_version " + std::to_string(model_.ir_version) +
+                        ", which is newer than " + std::to_string(kNewestIr) +
+                        ", the newest one that is known");
   version_ = version_of(model_.opset_import, "the model");
   if (model_.training) problems_.emplace_back("training information (training_info) is not supported");
   auto graph = std::make_unique<Graph>();
@@ -93,7 +96,8 @@ std::unique_ptr<Graph> Compiler::graph_of(const GraphProto& g, Scope& outer) {
   return graph;
 }
 
-std::unique_ptr<Graph> Compiler::function_of(const FunctionProto& f, const NodeProto& call, const Scope& caller) {
+std::unique_ptr<Graph> Compiler::function_of(const FunctionProto& f, const NodeProto& call,
+                                             const Scope& caller) {
   auto graph = std::make_unique<Graph>();
   if (caller.depth >= kMostFunctions) {
     problem(call, "functions call each other more than " + std::to_string(kMostFunctions) + " deep");
@@ -111,7 +115,8 @@ std::unique_ptr<Graph> Compiler::function_of(const FunctionProto& f, const NodeP
   add_nodes(f.node, scope);
   for (const std::string_view name : f.output) {
     const size_t place = find_place(scope, name);
-    if (!place) problems_.push_back("function " + in_quotes(f.name) + ": nothing gives its output " + in_quotes(name));
+    if (!place)
+      problems_.push_back("function " + in_quotes(f.name) + ": nothing gives its output " + in_quotes(name));
     graph->outputs.push_back(place);
   }
   mark_last_reads(*graph);
@@ -123,7 +128,8 @@ void Compiler::fill(const GraphProto& g, Scope& scope) {
   std::set<std::string_view> initialized;
   for (const TensorProto& t : g.initializer) {
     initialized.insert(t.name);
-    if (has_values(t, "initializer " + in_quotes(t.name))) add_constant(scope, t.name, std::string(t.name), t);
+    if (has_values(t, "initializer " + in_quotes(t.name)))
+      add_constant(scope, t.name, std::string(t.name), t);
     else add_place(scope, t.name);
   }
   for (const auto& [name, sparse] : g.sparse_initializer) {
@@ -181,7 +187,8 @@ void Compiler::find_operator_of(Step& step, Scope& scope) {
     step.function = function_of(*f, n, scope);
     return;
   }
-  if (!is_default(n.domain)) return problem(n, "operators of domain " + in_quotes(n.domain) + " are not supported");
+  if (!is_default(n.domain))
+    return problem(n, "operators of domain " + in_quotes(n.domain) + " are not supported");
   step.op = find_operator(n.op_type, step.version);
   if (!step.op)
     return problem(n, has_operator(n.op_type)
@@ -203,7 +210,8 @@ void Compiler::add_attributes(Step& step, Scope& scope) {
   for (const AttributeProto& given : step.node.attribute) {
     AttributeProto a = given;
     if (!given.ref_attr_name.empty()) {
-      if (!scope.attributes || !scope.attributes->contains(given.ref_attr_name)) continue;  // it has the default
+      if (!scope.attributes || !scope.attributes->contains(given.ref_attr_name))
+        continue;  // it has the default
       a = *scope.attributes->at(given.ref_attr_name);
       a.name = given.name;
     }
@@ -260,11 +268,13 @@ bool Compiler::add_constant_node(const NodeProto& n, Scope& scope) {
   }
   const size_t place = add_place(scope, name);
   if (known)
-    scope.graph->constants.push_back({place, Constant::kNoWeight, std::make_shared<const Known>(*std::move(known))});
+    scope.graph->constants.push_back(
+        {place, Constant::kNoWeight, std::make_shared<const Known>(*std::move(known))});
   return true;
 }
 
-void Compiler::add_constant(Scope& scope, std::string_view name, const std::string& weight, const TensorProto& t) {
+void Compiler::add_constant(Scope& scope, std::string_view name, const std::string& weight,
+                            const TensorProto& t) {
   add_constant(scope, name, weight, make_tensor(file_, t, external_, device_));
 }
 

@@ -1,5 +1,5 @@
-// Holds a graph that is ready to be recorded: nodes with their operators, in the order of the file, and numbered places for the
-// values between them.
+// Holds a graph that is ready to be recorded: nodes with their operators, in the order of the file, and
+// numbered places for the values between them.
 #pragma once
 #include <memory>
 #include <string>

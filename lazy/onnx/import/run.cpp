@@ -72,21 +72,13 @@ void run_step(const Step& step, const Environment& environment, std::vector<Valu
   for (const size_t place : step.dropped) values[place] = Value();
   for (size_t i = 0; i < outputs.size(); ++i)
     if (step.outputs[i]) values[step.outputs[i]] = std::move(outputs[i]);
-} catch (const ShapeError& e) {
+} catch (const ShapeError& e) { complete(e, step.node, environment.run.site); } catch (const DtypeError& e) {
   complete(e, step.node, environment.run.site);
-} catch (const DtypeError& e) {
+} catch (const IndexError& e) { complete(e, step.node, environment.run.site); } catch (const DeviceError& e) {
   complete(e, step.node, environment.run.site);
-} catch (const IndexError& e) {
+} catch (const CompileError& e) { complete(e, step.node, environment.run.site); } catch (const IoError& e) {
   complete(e, step.node, environment.run.site);
-} catch (const DeviceError& e) {
-  complete(e, step.node, environment.run.site);
-} catch (const CompileError& e) {
-  complete(e, step.node, environment.run.site);
-} catch (const IoError& e) {
-  complete(e, step.node, environment.run.site);
-} catch (const Error& e) {
-  complete(e, step.node, environment.run.site);
-}
+} catch (const Error& e) { complete(e, step.node, environment.run.site); }
 
 }  // namespace
 

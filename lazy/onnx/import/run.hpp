@@ -13,8 +13,8 @@ struct Environment {
   std::span<const Tensor> weights;
 };
 
-/// Returns the outputs. `outer` has the values of the graph around this one, if any. Inputs that are undefined leave what an
-/// initializer says.
+/// Returns the outputs. `outer` has the values of the graph around this one, if any. Inputs that are
+/// undefined leave what an initializer says.
 std::vector<Value> run_graph(const Graph&, const Environment&, std::vector<Value> inputs,
                              const std::vector<Value>* outer = nullptr);
 

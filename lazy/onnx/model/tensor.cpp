@@ -79,17 +79,12 @@ struct TypedField {
 };
 TypedField field_of(DataType type) {
   switch (type) {
-    case DataType::float32:
-      return {4, "float_data", sizeof(float)};
-    case DataType::float64:
-      return {10, "double_data", sizeof(double)};
-    case DataType::int64:
-      return {7, "int64_data", 0};
+    case DataType::float32: return {4, "float_data", sizeof(float)};
+    case DataType::float64: return {10, "double_data", sizeof(double)};
+    case DataType::int64: return {7, "int64_data", 0};
     case DataType::uint32:
-    case DataType::uint64:
-      return {11, "uint64_data", 0};
-    default:
-      return {5, "int32_data", 0};
+    case DataType::uint64: return {11, "uint64_data", 0};
+    default: return {5, "int32_data", 0};
   }
 }
 
@@ -135,8 +130,8 @@ uint64_t number_of(const FileBytes& model, const TensorProto& t, std::string_vie
   uint64_t v = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
   if (error != std::errc() || end != text.data() + text.size())
-    model.bad(t.message.begin, "tensor '" + std::string(t.name) + "' has external data of " + std::string(key) +
-                                   " '" + std::string(text) + "', which is no number");
+    model.bad(t.message.begin, "tensor '" + std::string(t.name) + "' has external data of " +
+                                   std::string(key) + " '" + std::string(text) + "', which is no number");
   return v;
 }
 
@@ -172,7 +167,8 @@ std::string name_of(DataType t) {
   return row ? row->name : "number " + std::to_string(static_cast<int>(t));
 }
 
-std::pair<FileBytes, Range> ExternalFiles::find(const FileBytes& model, const TensorProto& t, uint64_t bytes) {
+std::pair<FileBytes, Range> ExternalFiles::find(const FileBytes& model, const TensorProto& t,
+                                                uint64_t bytes) {
   const std::string who = "tensor '" + std::string(t.name) + "' ";
   std::string_view location;
   uint64_t offset = 0;
@@ -187,14 +183,16 @@ std::pair<FileBytes, Range> ExternalFiles::find(const FileBytes& model, const Te
                                    "', but the model was given as bytes, which have no folder");
   std::filesystem::path path(location);
   if (location.find('\0') != location.npos || (!anywhere_ && !stays_inside(path)))
-    model.bad(t.message.begin, who + "has its values in '" + std::string(location) +
-                                   "', which is not in the model's folder (LoadOptions::external_data_anywhere)");
+    model.bad(t.message.begin,
+              who + "has its values in '" + std::string(location) +
+                  "', which is not in the model's folder (LoadOptions::external_data_anywhere)");
   path = *folder_ / path;
   std::error_code error;
   const auto real = std::filesystem::canonical(path, error);
   if (!error && !anywhere_ && !lies_in(real, std::filesystem::canonical(*folder_, error)))
-    model.bad(t.message.begin, who + "has its values in '" + std::string(location) +
-                                   "', a link that leads out of the model's folder (LoadOptions::external_data_anywhere)");
+    model.bad(t.message.begin,
+              who + "has its values in '" + std::string(location) +
+                  "', a link that leads out of the model's folder (LoadOptions::external_data_anywhere)");
   auto found = open_.find(path.string());
   if (found == open_.end())
     found = open_
@@ -202,8 +200,8 @@ std::pair<FileBytes, Range> ExternalFiles::find(const FileBytes& model, const Te
                          detail::open_file(model.op, path.string(), model.site, detail::Access::mapped))
                 .first;
   if (length && *length != bytes)
-    model.bad(t.message.begin, who + "needs " + std::to_string(bytes) + " bytes, but its external data has length " +
-                                   std::to_string(*length));
+    model.bad(t.message.begin, who + "needs " + std::to_string(bytes) +
+                                   " bytes, but its external data has length " + std::to_string(*length));
   found->second.check_within(offset, bytes, "the values of a tensor");
   return {found->second, {offset, offset + bytes}};
 }
@@ -213,16 +211,17 @@ Tensor make_tensor(const FileBytes& file, const TensorProto& t, ExternalFiles& e
   const DType dtype = *dtype_of(t.data_type);
   const uint64_t bytes = detail::checked_bytes(file, t.message.begin, t.dims, dtype);
   const Shape shape{std::span<const int64_t>(t.dims)};
-  if (t.segmented) file.bad(t.message.begin, "tensor '" + std::string(t.name) + "' is in segments, which are not supported");
+  if (t.segmented)
+    file.bad(t.message.begin, "tensor '" + std::string(t.name) + "' is in segments, which are not supported");
   if (t.external) {
     const auto [values, at] = external.find(file, t, bytes);
     return in_place(values, at, dtype, shape, true, device);
   }
   if (!t.raw_data) return from_typed_field(file, t, dtype, shape, device);
   if (t.raw_data->size() != bytes)
-    file.bad(t.raw_data->begin, "tensor '" + std::string(t.name) + "' is " + to_string(shape) + " " + name_of(dtype) + ", " +
-                                    std::to_string(bytes) + " bytes, but raw_data has " +
-                                    std::to_string(t.raw_data->size()));
+    file.bad(t.raw_data->begin, "tensor '" + std::string(t.name) + "' is " + to_string(shape) + " " +
+                                    name_of(dtype) + ", " + std::to_string(bytes) +
+                                    " bytes, but raw_data has " + std::to_string(t.raw_data->size()));
   return in_place(file, *t.raw_data, dtype, shape, file.unread == nullptr && file.owner != nullptr, device);
 }
 
@@ -232,7 +231,8 @@ Tensor make_tensor(const FileBytes& file, const SparseTensorProto& s, ExternalFi
   const uint64_t bytes = detail::checked_bytes(file, s.values.message.begin, s.dims, dtype);
   const Shape shape{std::span<const int64_t>(s.dims)};
   const std::string who = "sparse tensor '" + std::string(s.values.name) + "' ";
-  if (s.indices.data_type != DataType::int64) file.bad(s.indices.message.begin, who + "needs indices of INT64");
+  if (s.indices.data_type != DataType::int64)
+    file.bad(s.indices.message.begin, who + "needs indices of INT64");
   const Tensor values = make_tensor(file, s.values, external, {});
   const Tensor indices = make_tensor(file, s.indices, external, {});
   const auto count = static_cast<size_t>(values.size(file.site));
@@ -249,12 +249,14 @@ Tensor make_tensor(const FileBytes& file, const SparseTensorProto& s, ExternalFi
     int64_t place = linear ? at[i] : 0;
     for (int axis = 0; !linear && axis < rank; ++axis) {
       const int64_t index = at[i * static_cast<size_t>(rank) + static_cast<size_t>(axis)];
-      if (index < 0 || index >= shape[axis]) file.bad(s.indices.message.begin, who + "has an index out of range");
+      if (index < 0 || index >= shape[axis])
+        file.bad(s.indices.message.begin, who + "has an index out of range");
       place += index * strides[axis];
     }
-    if (place < 0 || place >= numel(shape)) file.bad(s.indices.message.begin, who + "has an index out of range");
-    std::memcpy(all.data() + static_cast<size_t>(place) * size_of(dtype), elements.data() + i * size_of(dtype),
-                size_of(dtype));
+    if (place < 0 || place >= numel(shape))
+      file.bad(s.indices.message.begin, who + "has an index out of range");
+    std::memcpy(all.data() + static_cast<size_t>(place) * size_of(dtype),
+                elements.data() + i * size_of(dtype), size_of(dtype));
   }
   return detail::from_elements(file.op, all.data(), static_cast<size_t>(numel(shape)), shape, dtype, dtype,
                                device, file.site);

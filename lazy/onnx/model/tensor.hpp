@@ -1,5 +1,6 @@
-// Makes tensors of what a file says of them: values share the mapped file where they are aligned for their dtype, and
-// are copied once where they are not. Values in files beside the model are found through ExternalFiles.
+// Makes tensors of what a file says of them: values share the mapped file where they are aligned for their
+// dtype, and are copied once where they are not. Values in files beside the model are found through
+// ExternalFiles.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -23,7 +24,8 @@ class ExternalFiles {
   /// Takes the folder that they lie in; `anywhere` allows other places. Without a folder there are none.
   ExternalFiles(std::optional<std::filesystem::path> folder, bool anywhere)
       : folder_(std::move(folder)), anywhere_(anywhere) {}
-  /// Returns the file of a tensor, and the place of its values in it. IoError for a place outside of the folder or of the file.
+  /// Returns the file of a tensor, and the place of its values in it. IoError for a place outside of the
+  /// folder or of the file.
   std::pair<detail::FileBytes, wire::Range> find(const detail::FileBytes& model, const TensorProto&,
                                                  uint64_t bytes);
 
@@ -33,8 +35,8 @@ class ExternalFiles {
   std::map<std::string, detail::FileBytes> open_;
 };
 
-/// Returns the tensor. IoError, with the byte of the file, for values that don't fit shape and type; ShapeError for more than 8
-/// dimensions. Invariant: dtype_of() knows its type.
+/// Returns the tensor. IoError, with the byte of the file, for values that don't fit shape and type;
+/// ShapeError for more than 8 dimensions. Invariant: dtype_of() knows its type.
 Tensor make_tensor(const detail::FileBytes&, const TensorProto&, ExternalFiles&, const MaybeDevice&);
 /// Returns a sparse tensor with zeros where it has no value.
 Tensor make_tensor(const detail::FileBytes&, const SparseTensorProto&, ExternalFiles&, const MaybeDevice&);

@@ -26,14 +26,16 @@ Known Call::elements(size_t i) const {
 double Call::number(size_t i) const {
   const Known k = elements(i);
   if (k.size() != 1)
-    fail<ShapeError>("input " + std::to_string(i) + " has " + std::to_string(k.size()) + " elements, expected one");
+    fail<ShapeError>("input " + std::to_string(i) + " has " + std::to_string(k.size()) +
+                     " elements, expected one");
   return k.number(0);
 }
 
 int64_t Call::integer(size_t i) const {
   const std::vector<int64_t> k = integers(i);
   if (k.size() != 1)
-    fail<ShapeError>("input " + std::to_string(i) + " has " + std::to_string(k.size()) + " elements, expected one");
+    fail<ShapeError>("input " + std::to_string(i) + " has " + std::to_string(k.size()) +
+                     " elements, expected one");
   return k[0];
 }
 
@@ -82,7 +84,8 @@ int64_t Call::needed(std::string_view name) const {
 int Call::axis(int64_t given, int rank) const {
   const int64_t axis = given < 0 ? given + rank : given;
   if (axis < 0 || axis >= rank)
-    fail<IndexError>("axis " + std::to_string(given) + " is out of range for " + std::to_string(rank) + " dimensions");
+    fail<IndexError>("axis " + std::to_string(given) + " is out of range for " + std::to_string(rank) +
+                     " dimensions");
   return static_cast<int>(axis);
 }
 

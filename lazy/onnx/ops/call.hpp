@@ -1,5 +1,5 @@
-// Gives an operator's function what it needs to record one node: inputs, attributes, the version of the opset, and the
-// places of its outputs.
+// Gives an operator's function what it needs to record one node: inputs, attributes, the version of the
+// opset, and the places of its outputs.
 #pragma once
 #include <array>
 #include <span>
@@ -53,7 +53,8 @@ class Call {
   DType dtype(size_t i) const { return value(i).dtype(run_.site); }
   Shape shape(size_t i) const { return value(i).shape(run_.site); }
   int rank(size_t i) const { return shape(i).size(); }
-  /// Returns the elements of an input that are known; reads it if they are not, which computes what is pending.
+  /// Returns the elements of an input that are known; reads it if they are not, which computes what is
+  /// pending.
   Known elements(size_t i) const;
   std::vector<int64_t> integers(size_t i) const { return elements(i).as_integers(); }
   double number(size_t i) const;

@@ -58,7 +58,8 @@ std::string without_ellipsis(Call& c, std::string_view subscripts) {
     if (const size_t dots = term.find("..."); dots != term.npos) {
       const size_t count = static_cast<size_t>(c.rank(input)) - (term.size() - 3);
       if (count > letters.size() || count > static_cast<size_t>(kMaxRank))
-        c.fail<ShapeError>("equation '" + text + "' does not fit an input of " + std::to_string(c.rank(input)) + " dimensions");
+        c.fail<ShapeError>("equation '" + text + "' does not fit an input of " +
+                           std::to_string(c.rank(input)) + " dimensions");
       most = std::max(most, count);
       term.replace(dots, 3, std::string(letters.rend() - static_cast<std::ptrdiff_t>(count), letters.rend()));
     }
@@ -73,7 +74,8 @@ std::string without_ellipsis(Call& c, std::string_view subscripts) {
   }
   std::string once;
   for (const char ch : all)
-    if (ch != ',' && leading.find(ch) == leading.npos && std::count(all.begin(), all.end(), ch) == 1) once += ch;
+    if (ch != ',' && leading.find(ch) == leading.npos && std::count(all.begin(), all.end(), ch) == 1)
+      once += ch;
   std::sort(once.begin(), once.end());
   return all + "->" + leading + once;
 }
@@ -81,16 +83,11 @@ std::string without_ellipsis(Call& c, std::string_view subscripts) {
 void einsum_op(Call& c) {
   const std::string subscripts = without_ellipsis(c, c.text("equation", ""));
   switch (c.inputs()) {
-    case 1:
-      return c.give(einsum(subscripts, c[0]));
-    case 2:
-      return c.give(einsum(subscripts, c[0], c[1]));
-    case 3:
-      return c.give(einsum(subscripts, c[0], c[1], c[2]));
-    case 4:
-      return c.give(einsum(subscripts, {c[0], c[1], c[2], c[3]}, c.site()));
-    default:
-      c.fail("an equation of " + std::to_string(c.inputs()) + " operands is not supported");
+    case 1: return c.give(einsum(subscripts, c[0]));
+    case 2: return c.give(einsum(subscripts, c[0], c[1]));
+    case 3: return c.give(einsum(subscripts, c[0], c[1], c[2]));
+    case 4: return c.give(einsum(subscripts, {c[0], c[1], c[2], c[3]}, c.site()));
+    default: c.fail("an equation of " + std::to_string(c.inputs()) + " operands is not supported");
   }
 }
 

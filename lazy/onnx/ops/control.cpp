@@ -32,7 +32,8 @@ void loop_op(Call& c) {
   const int64_t most = c.has(0) ? c.integer(0) : INT64_MAX;
   const auto [inputs, outputs] = c.arity("body");
   const size_t carried = inputs - 2, scanned = outputs - 1 - carried;
-  if (c.inputs() != carried + 2) c.fail("the body carries " + std::to_string(carried) + " values, not " + std::to_string(c.inputs() - 2));
+  if (c.inputs() != carried + 2)
+    c.fail("the body carries " + std::to_string(carried) + " values, not " + std::to_string(c.inputs() - 2));
   std::vector<Value> state;
   for (size_t i = 0; i < carried; ++i) state.push_back(c.value(i + 2));
   std::vector<std::vector<Value>> steps(scanned);
@@ -62,7 +63,8 @@ std::vector<int64_t> per_value(Call& c, const char* name, size_t count) {
   return v;
 }
 
-/// Goes through sequences, of which inputs `first` on are states and then sequences; returns final states and stacked results.
+/// Goes through sequences, of which inputs `first` on are states and then sequences; returns final states and
+/// stacked results.
 std::vector<Value> scanned(Call& c, std::vector<Value> state, const std::vector<Tensor>& sequences,
                            const std::vector<int64_t>& axes, const std::vector<int64_t>& directions,
                            const std::vector<int64_t>& out_axes, const std::vector<int64_t>& out_directions,
@@ -77,7 +79,8 @@ std::vector<Value> scanned(Call& c, std::vector<Value> state, const std::vector<
       given.emplace_back(squeeze(c.arg(part), axis));
     }
     std::vector<Value> r = c.run("body", given);
-    state.assign(std::make_move_iterator(r.begin()), std::make_move_iterator(r.begin() + static_cast<std::ptrdiff_t>(carried)));
+    state.assign(std::make_move_iterator(r.begin()),
+                 std::make_move_iterator(r.begin() + static_cast<std::ptrdiff_t>(carried)));
     for (size_t i = 0; i < results; ++i) steps[i].push_back(std::move(r[carried + i]));
   }
   for (size_t i = 0; i < results; ++i) {
@@ -96,9 +99,9 @@ void scan_op(Call& c) {
   const std::vector<int64_t> axes = per_value(c, "scan_input_axes", count);
   const size_t results = c.arity("body").second - first;
   const int64_t length = sequences.at(0).size(c.axis(axes[0], sequences[0].ndim(c.site())), c.site());
-  std::vector<Value> r = scanned(c, std::move(state), sequences, axes, per_value(c, "scan_input_directions", count),
-                                 per_value(c, "scan_output_axes", results),
-                                 per_value(c, "scan_output_directions", results), length);
+  std::vector<Value> r = scanned(
+      c, std::move(state), sequences, axes, per_value(c, "scan_input_directions", count),
+      per_value(c, "scan_output_axes", results), per_value(c, "scan_output_directions", results), length);
   for (size_t i = 0; i < r.size(); ++i) c.give(i, std::move(r[i]));
 }
 
@@ -116,7 +119,8 @@ void scan_8_op(Call& c) {
     for (size_t i = 1; i < first; ++i) state.emplace_back(part(i));
     std::vector<Tensor> sequences;
     for (size_t i = first; i < c.inputs(); ++i) sequences.push_back(part(i));
-    const int64_t length = lengths.empty() ? sequences.at(0).size(0, c.site()) : lengths[static_cast<size_t>(b)];
+    const int64_t length =
+        lengths.empty() ? sequences.at(0).size(0, c.site()) : lengths[static_cast<size_t>(b)];
     std::vector<Value> r = scanned(c, std::move(state), sequences, std::vector<int64_t>(count),
                                    per_value(c, "directions", count), std::vector<int64_t>(results),
                                    std::vector<int64_t>(results), length);
@@ -130,7 +134,8 @@ const Operator kControls[] = {
     {"Loop", 1, 21, "body", loop_op},
     {"Scan", 8, 8, "body directions num_scan_inputs", scan_8_op},
     {"Scan", 9, 21,
-     "body num_scan_inputs scan_input_axes scan_input_directions scan_output_axes scan_output_directions", scan_op},
+     "body num_scan_inputs scan_input_axes scan_input_directions scan_output_axes scan_output_directions",
+     scan_op},
 };
 
 }  // namespace

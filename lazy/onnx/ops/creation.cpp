@@ -28,7 +28,8 @@ void constant_of_shape_op(Call& c) {
   Known value = Known::of(float32, {1});
   if (c.has("value")) {
     const Value given = c.attribute_tensor("value");
-    if (!given.known() || given.known()->size() != 1) c.fail<ShapeError>("attribute 'value' needs one element");
+    if (!given.known() || given.known()->size() != 1)
+      c.fail<ShapeError>("attribute 'value' needs one element");
     value = *given.known();
   }
   if (numel(shape) <= kMostKnown) {
@@ -42,12 +43,14 @@ void constant_of_shape_op(Call& c) {
 
 void range_op(Call& c) {
   const Known start = c.elements(0), limit = c.elements(1), delta = c.elements(2);
-  if (start.size() != 1 || limit.size() != 1 || delta.size() != 1) c.fail<ShapeError>("bounds need one element each");
+  if (start.size() != 1 || limit.size() != 1 || delta.size() != 1)
+    c.fail<ShapeError>("bounds need one element each");
   if (start.real())
     return c.give(arange(start.reals[0], limit.reals[0], delta.reals[0], start.dtype, c.device(), c.site()));
   const int64_t a = start.integers[0], b = limit.integers[0], d = delta.integers[0];
   if (d == 0) c.fail<ShapeError>("the step is 0");
-  const int64_t span = d > 0 ? b - a : a - b, step = d > 0 ? d : -d, count = span <= 0 ? 0 : (span - 1) / step + 1;
+  const int64_t span = d > 0 ? b - a : a - b, step = d > 0 ? d : -d,
+                count = span <= 0 ? 0 : (span - 1) / step + 1;
   if (count > kMostKnown) return c.give(arange(a, b, d, start.dtype, c.device(), c.site()));
   Known r = Known::of(start.dtype, {count});
   for (int64_t i = 0; i < count; ++i) r.set(static_cast<size_t>(i), a + i * d);
@@ -75,14 +78,16 @@ template <bool like>
 void random_uniform_op(Call& c) {
   const DType dtype = given_dtype(c, like ? c.dtype(0) : float32);
   drawn(c, [&](Generator& g) {
-    return uniform(g, c.real("low", 0), c.real("high", 1), ShapeArg(drawn_shape(c, like)), dtype, c.device(), c.site());
+    return uniform(g, c.real("low", 0), c.real("high", 1), ShapeArg(drawn_shape(c, like)), dtype, c.device(),
+                   c.site());
   });
 }
 template <bool like>
 void random_normal_op(Call& c) {
   const DType dtype = given_dtype(c, like ? c.dtype(0) : float32);
   drawn(c, [&](Generator& g) {
-    return normal(g, c.real("mean", 0), c.real("scale", 1), ShapeArg(drawn_shape(c, like)), dtype, c.device(), c.site());
+    return normal(g, c.real("mean", 0), c.real("scale", 1), ShapeArg(drawn_shape(c, like)), dtype, c.device(),
+                  c.site());
   });
 }
 void bernoulli_op(Call& c) {

@@ -1,14 +1,14 @@
 #include <cmath>
 
 #include "lazy/core/promotion.hpp"
+#include "lazy/onnx/model/tensor.hpp"
+#include "lazy/onnx/ops/known.hpp"
+#include "lazy/onnx/ops/table.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/numbers.hpp"
 #include "lazy/ops/special.hpp"
 #include "lazy/ops/views.hpp"
-#include "lazy/onnx/ops/known.hpp"
-#include "lazy/onnx/model/tensor.hpp"
-#include "lazy/onnx/ops/table.hpp"
 
 namespace lazy::onnx {
 namespace {
@@ -63,7 +63,8 @@ void mean_op(Call& c) {
 }
 
 void shift_op(Call& c) {
-  c.give(c.text("direction", "") == "LEFT" ? bitwise_left_shift(c[0], c[1]) : bitwise_right_shift(c[0], c[1]));
+  c.give(c.text("direction", "") == "LEFT" ? bitwise_left_shift(c[0], c[1])
+                                           : bitwise_right_shift(c[0], c[1]));
 }
 std::string check_direction(const NodeProto& n) {
   for (const AttributeProto& a : n.attribute)
@@ -145,20 +146,27 @@ int64_t modulo(int64_t a, int64_t b) {
 bool known_add(Call& c) {
   return known_binary(
       c, [](double a, double b) { return a + b; },
-      [](int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); });
+      [](int64_t a, int64_t b) {
+        return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+      });
 }
 bool known_sub(Call& c) {
   return known_binary(
       c, [](double a, double b) { return a - b; },
-      [](int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); });
+      [](int64_t a, int64_t b) {
+        return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+      });
 }
 bool known_mul(Call& c) {
   return known_binary(
       c, [](double a, double b) { return a * b; },
-      [](int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); });
+      [](int64_t a, int64_t b) {
+        return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+      });
 }
 bool known_div(Call& c) {
-  return known_binary(c, [](double a, double b) { return a / b; }, truncated);
+  return known_binary(
+      c, [](double a, double b) { return a / b; }, truncated);
 }
 bool known_mod(Call& c) { return !c.integer("fmod", 0) && known_binary(c, nullptr, modulo); }
 bool known_max(Call& c) {
@@ -203,20 +211,24 @@ bool known_not(Call& c) {
 }
 bool known_neg(Call& c) {
   return known_unary(
-      c, [](double a) { return -a; }, [](int64_t a) { return static_cast<int64_t>(-static_cast<uint64_t>(a)); });
+      c, [](double a) { return -a; },
+      [](int64_t a) { return static_cast<int64_t>(-static_cast<uint64_t>(a)); });
 }
 bool known_abs(Call& c) {
   return known_unary(
       c, [](double a) { return std::fabs(a); }, [](int64_t a) { return a < 0 ? -a : a; });
 }
 bool known_floor(Call& c) {
-  return known_unary(c, [](double a) { return std::floor(a); }, nullptr);
+  return known_unary(
+      c, [](double a) { return std::floor(a); }, nullptr);
 }
 bool known_ceil(Call& c) {
-  return known_unary(c, [](double a) { return std::ceil(a); }, nullptr);
+  return known_unary(
+      c, [](double a) { return std::ceil(a); }, nullptr);
 }
 bool known_sqrt(Call& c) {
-  return known_unary(c, [](double a) { return std::sqrt(a); }, nullptr);
+  return known_unary(
+      c, [](double a) { return std::sqrt(a); }, nullptr);
 }
 
 constexpr const char* kOld = "broadcast axis consumed_inputs";

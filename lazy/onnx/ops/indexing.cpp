@@ -28,7 +28,8 @@ bool known_gather(Call& c) {
   for (const int64_t i : index.integers) {
     const int64_t at = i < 0 ? i + k.shape[0] : i;
     if (at < 0 || at >= k.shape[0])
-      c.fail<IndexError>("index " + std::to_string(i) + " is out of range for extent " + std::to_string(k.shape[0]));
+      c.fail<IndexError>("index " + std::to_string(i) + " is out of range for extent " +
+                         std::to_string(k.shape[0]));
     places.push_back(static_cast<size_t>(at));
   }
   c.give(known_at(k, places, index.shape));
@@ -39,11 +40,16 @@ void gather_elements_op(Call& c) { c.give(gather(c[0], c.axis(c.integer("axis", 
 
 Combine combination(Call& c) {
   const std::string_view r = c.text("reduction", "none");
-  return r == "add" ? Combine::add : r == "mul" ? Combine::multiply : r == "min" ? Combine::min : r == "max" ? Combine::max : Combine::set;
+  return r == "add"   ? Combine::add
+         : r == "mul" ? Combine::multiply
+         : r == "min" ? Combine::min
+         : r == "max" ? Combine::max
+                      : Combine::set;
 }
 std::string check_reduction(const NodeProto& n) {
   for (const AttributeProto& a : n.attribute)
-    if (a.name == "reduction" && a.s != "none" && a.s != "add" && a.s != "mul" && a.s != "min" && a.s != "max")
+    if (a.name == "reduction" && a.s != "none" && a.s != "add" && a.s != "mul" && a.s != "min" &&
+        a.s != "max")
       return "reduction '" + std::string(a.s) + "' is not supported";
   return {};
 }
@@ -67,7 +73,8 @@ void scatter_elements_op(Call& c) {
   c.give(std::move(x));
 }
 
-/// Returns positions in the flattened axes `first` to `first` + count - 1 of a shape, from tuples along the last axis of the indices.
+/// Returns positions in the flattened axes `first` to `first` + count - 1 of a shape, from tuples along the
+/// last axis of the indices.
 Tensor flat_positions(Call& c, const Tensor& indices, const Shape& shape, int first, int64_t count) {
   const Tensor all = indices.astype(int64, c.site());
   const int last = all.ndim(c.site()) - 1;
@@ -75,7 +82,8 @@ Tensor flat_positions(Call& c, const Tensor& indices, const Shape& shape, int fi
   for (int64_t j = 0; j < count; ++j) {
     const int64_t extent = shape[first + static_cast<int>(j)];
     const Tensor i = select(c.arg(all), last, j);
-    const Tensor at = where(c.arg(less(c.arg(i), Arg(0, c.site()))), c.arg(add(c.arg(i), Arg(extent, c.site()))), c.arg(i));
+    const Tensor at =
+        where(c.arg(less(c.arg(i), Arg(0, c.site()))), c.arg(add(c.arg(i), Arg(extent, c.site()))), c.arg(i));
     position = j == 0 ? at : add(c.arg(multiply(c.arg(position), Arg(extent, c.site()))), c.arg(at));
   }
   return position;
@@ -97,13 +105,16 @@ void gather_nd_op(Call& c) {
   for (int i = 0; i + 1 < index.size(); ++i) result.push_back(index[i]);
   for (int i = tuple; i < rank; ++i) result.push_back(shape[i]);
   Tensor position = count ? flat_positions(c, c.tensor(1), shape, batch, count)
-                          : zeros(ShapeArg(Shape{std::span<const int64_t>(index.begin(), static_cast<size_t>(index.size() - 1))}), int64, c.device(), c.site());
+                          : zeros(ShapeArg(Shape{std::span<const int64_t>(
+                                      index.begin(), static_cast<size_t>(index.size() - 1))}),
+                                  int64, c.device(), c.site());
   if (batch > 0) {
     const Shape whole = position.shape(c.site());
     const int64_t inner = batches ? numel(whole) / batches : 0;
     const Tensor begin = reshape(c.arg(arange(0, batches, 1, int64, c.device(), c.site())), {batches, 1});
     position = reshape(c.arg(position), {batches, inner});
-    position = reshape(c.arg(add(c.arg(position), c.arg(multiply(c.arg(begin), Arg(extent, c.site()))))), ShapeArg(whole));
+    position = reshape(c.arg(add(c.arg(position), c.arg(multiply(c.arg(begin), Arg(extent, c.site()))))),
+                       ShapeArg(whole));
   }
   const Tensor data = reshape(c[0], ShapeArg(flat)), found = take(c.arg(data), c.arg(position), 0);
   c.give(reshape(c.arg(found), ShapeArg(result)));
@@ -121,7 +132,8 @@ void scatter_nd_op(Call& c) {
                                 : zeros(ShapeArg(tuples), int64, c.device(), c.site());
   const Tensor data = reshape(c[0], {extent, rest}), at = reshape(c.arg(position), {tuples, 1}),
                updates = reshape(c[2], {tuples, rest});
-  c.give(reshape(c.arg(put_along_axis(c.arg(data), c.arg(at), c.arg(updates), 0, combination(c))), ShapeArg(shape)));
+  c.give(reshape(c.arg(put_along_axis(c.arg(data), c.arg(at), c.arg(updates), 0, combination(c))),
+                 ShapeArg(shape)));
 }
 
 void nonzero_op(Call& c) {
@@ -153,7 +165,8 @@ void one_hot_op(Call& c) {
   const int64_t depth = c.integer(1);
   const int rank = c.rank(0) + 1, axis = c.axis(c.integer("axis", -1), rank);
   const Tensor ids = c.tensor(0).astype(int64, c.site());
-  const Tensor wrapped = where(c.arg(less(c.arg(ids), Arg(0, c.site()))), c.arg(add(c.arg(ids), Arg(depth, c.site()))), c.arg(ids));
+  const Tensor wrapped = where(c.arg(less(c.arg(ids), Arg(0, c.site()))),
+                               c.arg(add(c.arg(ids), Arg(depth, c.site()))), c.arg(ids));
   Shape places(rank, 1);
   places[axis] = depth;
   const Tensor all = reshape(c.arg(arange(0, depth, 1, int64, c.device(), c.site())), ShapeArg(places)),
@@ -163,19 +176,22 @@ void one_hot_op(Call& c) {
 }
 
 void reverse_sequence_op(Call& c) {
-  const int time = c.axis(c.integer("time_axis", 0), c.rank(0)), batch = c.axis(c.integer("batch_axis", 1), c.rank(0));
+  const int time = c.axis(c.integer("time_axis", 0), c.rank(0)),
+            batch = c.axis(c.integer("batch_axis", 1), c.rank(0));
   const Shape shape = c.shape(0);
   Shape along_time(shape.size(), 1), along_batch(shape.size(), 1);
   along_time[time] = shape[time];
   along_batch[batch] = shape[batch];
-  const Tensor t = reshape(c.arg(arange(0, shape[time], 1, int64, c.device(), c.site())), ShapeArg(along_time)),
+  const Tensor t = reshape(c.arg(arange(0, shape[time], 1, int64, c.device(), c.site())),
+                           ShapeArg(along_time)),
                length = reshape(c.arg(c.tensor(1).astype(int64, c.site())), ShapeArg(along_batch));
   const Tensor mirrored = subtract(c.arg(subtract(c.arg(length), Arg(1, c.site()))), c.arg(t));
   const Tensor at = where(c.arg(less(c.arg(t), c.arg(length))), c.arg(mirrored), c.arg(t));
   c.give(take_along_axis(c[0], c.arg(at), time));
 }
 
-/// Gives what unique_all() found of slices along an axis of x, in its order or in that of where each occurs first.
+/// Gives what unique_all() found of slices along an axis of x, in its order or in that of where each occurs
+/// first.
 void give_unique(Call& c, const Tensor& x, int axis, const UniqueAll& u) {
   Tensor indices = u.indices, inverse = u.inverse, counts = u.counts;
   if (!c.integer("sorted", 1)) {
@@ -190,7 +206,8 @@ void give_unique(Call& c, const Tensor& x, int axis, const UniqueAll& u) {
   c.give(3, std::move(counts));
 }
 
-/// Numbers the slices of x along axis 0 (rows of a matrix): equal ones get the same number, ascending as they compare.
+/// Numbers the slices of x along axis 0 (rows of a matrix): equal ones get the same number, ascending as they
+/// compare.
 Tensor row_numbers(Call& c, const Tensor& rows) {
   const int64_t count = rows.size(0, c.site()), width = rows.size(1, c.site());
   Tensor number = zeros(ShapeArg(count), int64, c.device(), c.site());

@@ -54,11 +54,13 @@ bool known_unary(Call& c, double (*real)(double), int64_t (*integer)(int64_t)) {
   return true;
 }
 
-bool known_binary(Call& c, double (*real)(double, double), int64_t (*integer)(int64_t, int64_t), bool compares) {
+bool known_binary(Call& c, double (*real)(double, double), int64_t (*integer)(int64_t, int64_t),
+                  bool compares) {
   if (c.inputs() != 2 || !all_known(c)) return false;
   const Known &a = *c.value(0).known(), &b = *c.value(1).known();
   const std::optional<Shape> shape = broadcast_shape(a.shape, b.shape);
-  if (!shape || numel(*shape) > kMostKnown || a.real() != b.real() || (a.real() ? !real : !integer)) return false;
+  if (!shape || numel(*shape) > kMostKnown || a.real() != b.real() || (a.real() ? !real : !integer))
+    return false;
   const auto at_a = broadcast_places(a.shape, *shape), at_b = broadcast_places(b.shape, *shape);
   Known r = Known::of(compares ? DType::bool_ : a.dtype, *shape);
   for (size_t i = 0; i < r.size(); ++i) {

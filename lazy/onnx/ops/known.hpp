@@ -6,10 +6,12 @@ namespace lazy::onnx {
 
 /// True if all inputs that are there are known.
 bool all_known(const Call&);
-/// Gives output 0 the op of each element of one or of two inputs, which broadcast, computed as float64 or int64 and rounded to the
-/// dtype of the first input, or given as bools. Returns false if that can't be: an input is not known, or the result too large.
+/// Gives output 0 the op of each element of one or of two inputs, which broadcast, computed as float64 or
+/// int64 and rounded to the dtype of the first input, or given as bools. Returns false if that can't be: an
+/// input is not known, or the result too large.
 bool known_unary(Call&, double (*real)(double), int64_t (*integer)(int64_t));
-bool known_binary(Call&, double (*real)(double, double), int64_t (*integer)(int64_t, int64_t), bool compares = false);
+bool known_binary(Call&, double (*real)(double, double), int64_t (*integer)(int64_t, int64_t),
+                  bool compares = false);
 /// Returns the shape to which two broadcast; none if they don't fit.
 std::optional<Shape> broadcast_shape(const Shape&, const Shape&);
 /// Returns the element at each place of a shape that a known value broadcasts to.

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "lazy/nn/functional/losses.hpp"
 #include "lazy/nn/functional/activation.hpp"
+#include "lazy/nn/functional/losses.hpp"
 #include "lazy/onnx/ops/table.hpp"
 #include "lazy/ops/elementwise.hpp"
 

@@ -22,7 +22,8 @@ void batch_normalization_op(Call& c) {
   const Tensor m = mean(c[0], Axes(others)), v = var(c[0], Axes(others));
   const double momentum = c.real("momentum", 0.9);
   const auto moved = [&](size_t i, const Tensor& now) {
-    return add(c.arg(multiply(c[i], momentum)), c.arg(multiply(c.arg(now), 1 - momentum))).astype(c.dtype(i), c.site());
+    return add(c.arg(multiply(c[i], momentum)), c.arg(multiply(c.arg(now), 1 - momentum)))
+        .astype(c.dtype(i), c.site());
   };
   c.give(0, batch_norm(c[0], m, v, c.tensor(1), c.tensor(2), eps).astype(c.dtype(0), c.site()));
   c.give(1, moved(3, m));
@@ -64,19 +65,22 @@ void group_normalization_op(Call& c) {
 }
 
 void lrn_op(Call& c) {
-  c.give(local_response_norm(c[0], c.needed("size"), c.real("alpha", 1e-4), c.real("beta", 0.75), c.real("bias", 1)));
+  c.give(local_response_norm(c[0], c.needed("size"), c.real("alpha", 1e-4), c.real("beta", 0.75),
+                             c.real("bias", 1)));
 }
 
 void mean_variance_normalization_op(Call& c) {
   std::vector<int64_t> given = c.integers("axes");
   if (given.empty()) given = {0, 2, 3};
   const Axes axes(c.axes(given, c.rank(0)));
-  const Tensor centred = subtract(c[0], c.arg(mean(c[0], axes, keepdims))), deviation = sqrt(c.arg(var(c[0], axes, keepdims)));
+  const Tensor centred = subtract(c[0], c.arg(mean(c[0], axes, keepdims))),
+               deviation = sqrt(c.arg(var(c[0], axes, keepdims)));
   c.give(divide(c.arg(centred), c.arg(add(c.arg(deviation), 1e-9))));
 }
 
 void lp_normalization_op(Call& c) {
-  c.give(normalize(c[0], static_cast<double>(c.integer("p", 2)), c.axis(c.integer("axis", -1), c.rank(0)), 0));
+  c.give(
+      normalize(c[0], static_cast<double>(c.integer("p", 2)), c.axis(c.integer("axis", -1), c.rank(0)), 0));
 }
 
 void dropout_op(Call& c) {

@@ -16,8 +16,8 @@
 namespace lazy::onnx {
 namespace {
 
-/// Returns a scale or zero point such that it broadcasts to x: one number, one for each index of an axis, or one for each block of
-/// elements along it.
+/// Returns a scale or zero point such that it broadcasts to x: one number, one for each index of an axis, or
+/// one for each block of elements along it.
 Tensor along(Call& c, const Tensor& t, const Shape& x, int64_t axis, int64_t block) {
   const Shape shape = t.shape(c.site());
   if (numel(shape) == 1 && shape.size() <= 1) return reshape(c.arg(t), ShapeArg(Shape()));
@@ -34,7 +34,8 @@ Tensor saturated(Call& c, const Tensor& scaled, const Tensor& zero_point, DType 
   const IInfo limits = iinfo(dtype, c.site());
   Tensor r = round(c.arg(scaled));
   if (zero_point.defined()) r = add(c.arg(r), c.arg(zero_point.astype(scaled.dtype(c.site()), c.site())));
-  return clip(c.arg(r), Arg(static_cast<double>(limits.min), c.site()), Arg(static_cast<double>(limits.max), c.site()))
+  return clip(c.arg(r), Arg(static_cast<double>(limits.min), c.site()),
+              Arg(static_cast<double>(limits.max), c.site()))
       .astype(dtype, c.site());
 }
 
@@ -64,7 +65,8 @@ void dequantize_linear_op(Call& c) {
   const int64_t axis = c.integer("axis", 1), block = c.integer("block_size", 0);
   const Tensor scale = along(c, c.tensor(1), shape, axis, block);
   Tensor x = c.tensor(0).astype(int32, c.site());
-  if (c.has(2)) x = subtract(c.arg(x), c.arg(along(c, c.tensor(2), shape, axis, block).astype(int32, c.site())));
+  if (c.has(2))
+    x = subtract(c.arg(x), c.arg(along(c, c.tensor(2), shape, axis, block).astype(int32, c.site())));
   const DType dtype = c.dtype(1);
   c.give(multiply(c.arg(x.astype(dtype, c.site())), c.arg(scale)));
 }
@@ -72,14 +74,15 @@ void dequantize_linear_op(Call& c) {
 void dynamic_quantize_linear_op(Call& c) {
   const Tensor high = maximum(c.arg(max(c[0])), 0.0), low = minimum(c.arg(min(c[0])), 0.0);
   const Tensor scale = divide(c.arg(subtract(c.arg(high), c.arg(low))), 255.0);
-  const Tensor zero = round(c.arg(clip(c.arg(divide(c.arg(negative(c.arg(low))), c.arg(scale))), 0.0, 255.0)));
+  const Tensor zero =
+      round(c.arg(clip(c.arg(divide(c.arg(negative(c.arg(low))), c.arg(scale))), 0.0, 255.0)));
   c.give(0, saturated(c, divide(c[0], c.arg(scale)), zero, uint8));
   c.give(1, scale);
   c.give(2, zero.astype(uint8, c.site()));
 }
 
-/// Returns an operand less its zero point, as int32. A zero point of one dimension is one for each index of `axis`, counted from the
-/// end.
+/// Returns an operand less its zero point, as int32. A zero point of one dimension is one for each index of
+/// `axis`, counted from the end.
 Tensor shifted(Call& c, size_t operand, size_t zero_point, int axis) {
   const Tensor x = c.tensor(operand).astype(int32, c.site());
   if (!c.has(zero_point)) return x;
@@ -94,9 +97,7 @@ Tensor shifted(Call& c, size_t operand, size_t zero_point, int axis) {
   return subtract(c.arg(x), c.arg(zero));
 }
 
-void matmul_integer_op(Call& c) {
-  c.give(matmul(c.arg(shifted(c, 0, 2, -2)), c.arg(shifted(c, 1, 3, -1))));
-}
+void matmul_integer_op(Call& c) { c.give(matmul(c.arg(shifted(c, 0, 2, -2)), c.arg(shifted(c, 1, 3, -1)))); }
 
 /// Returns a scale of one dimension as one for each index of `axis`, counted from the end.
 Tensor scale_along(Call& c, size_t i, int axis) {
@@ -114,7 +115,9 @@ void qlinear_matmul_op(Call& c) {
   const Tensor factor = divide(c.arg(product), c.arg(scale_along(c, 6, -2))).astype(float32, c.site());
   const Tensor scaled = multiply(c.arg(sums.astype(float32, c.site())), c.arg(factor));
   Tensor zero = c.tensor(7);
-  if (c.rank(7) <= 1) zero = c.rank(7) == 0 || c.shape(7)[0] == 1 ? reshape(c.arg(zero), ShapeArg(Shape())) : reshape(c.arg(zero), {-1, 1});
+  if (c.rank(7) <= 1)
+    zero = c.rank(7) == 0 || c.shape(7)[0] == 1 ? reshape(c.arg(zero), ShapeArg(Shape()))
+                                                : reshape(c.arg(zero), {-1, 1});
   c.give(saturated(c, scaled, zero, c.dtype(7)));
 }
 
@@ -132,8 +135,9 @@ Tensor conv_integers(Call& c, size_t x, size_t x_zero, size_t w, size_t w_zero) 
   }
   if (!all_zero(windows.before) || !all_zero(windows.after))
     image = pad_image(c, image, windows.before, windows.after, 0);
-  return conv(c.arg(image), c.arg(kernel),
-              {.stride = windows.strides(), .dilation = windows.dilations(), .groups = c.integer("group", 1)});
+  return conv(
+      c.arg(image), c.arg(kernel),
+      {.stride = windows.strides(), .dilation = windows.dilations(), .groups = c.integer("group", 1)});
 }
 
 void conv_integer_op(Call& c) { c.give(conv_integers(c, 0, 2, 1, 3)); }
@@ -157,7 +161,8 @@ void qlinear_conv_op(Call& c) {
 constexpr const char* kConvolution = "auto_pad dilations group kernel_shape pads strides";
 
 const Operator kQuantised[] = {
-    {"QuantizeLinear", 10, 21, "axis block_size output_dtype saturate", quantize_linear_op, nullptr, check_quantized},
+    {"QuantizeLinear", 10, 21, "axis block_size output_dtype saturate", quantize_linear_op, nullptr,
+     check_quantized},
     {"DequantizeLinear", 10, 21, "axis block_size", dequantize_linear_op},
     {"DynamicQuantizeLinear", 11, 21, "", dynamic_quantize_linear_op},
     {"MatMulInteger", 10, 21, "", matmul_integer_op},

@@ -58,7 +58,8 @@ std::string check_recurrent(const NodeProto& n) {
   for (const AttributeProto& a : n.attribute) {
     if (a.name == "activations")
       for (const std::string_view f : a.strings)
-        if (kNames.find(lower_case(f)) == kNames.npos) return "activation '" + std::string(f) + "' is not supported";
+        if (kNames.find(lower_case(f)) == kNames.npos)
+          return "activation '" + std::string(f) + "' is not supported";
     if (a.name == "direction" && a.s != "forward" && a.s != "reverse" && a.s != "bidirectional")
       return "direction '" + std::string(a.s) + "' is not supported";
   }
@@ -92,11 +93,13 @@ Tensor reordered(Call& c, const Tensor& t, Cell cell) {
 }
 
 bool plain(Call& c, Cell cell, const Direction& d) {
-  const std::vector<const char*> names = cell == Cell::lstm  ? std::vector<const char*>{"sigmoid", "tanh", "tanh"}
+  const std::vector<const char*> names = cell == Cell::lstm
+                                             ? std::vector<const char*>{"sigmoid", "tanh", "tanh"}
                                          : cell == Cell::gru ? std::vector<const char*>{"sigmoid", "tanh"}
                                                              : std::vector<const char*>{"tanh"};
   for (size_t i = 0; i < names.size(); ++i)
-    if (d.functions[i].name != names[i] && !(cell == Cell::rnn && d.functions[i].name == "relu")) return false;
+    if (d.functions[i].name != names[i] && !(cell == Cell::rnn && d.functions[i].name == "relu"))
+      return false;
   if (cell == Cell::gru && !c.integer("linear_before_reset", 0)) return false;
   return !d.p.defined() && !c.has("clip") && !c.integer("input_forget", 0);
 }
@@ -108,10 +111,10 @@ Results as_layer(Call& c, Cell cell, const Direction& d, const Tensor& x) {
     w.b_ih = reordered(c, gate(c, d.b, 0, 2), cell);
     w.b_hh = reordered(c, gate(c, d.b, 1, 2), cell);
   }
-  const RecurrentKind kind = cell == Cell::lstm                   ? RecurrentKind::lstm
-                             : cell == Cell::gru                  ? RecurrentKind::gru
+  const RecurrentKind kind = cell == Cell::lstm              ? RecurrentKind::lstm
+                             : cell == Cell::gru             ? RecurrentKind::gru
                              : d.functions[0].name == "relu" ? RecurrentKind::relu
-                                                                  : RecurrentKind::tanh;
+                                                             : RecurrentKind::tanh;
   detail::RecurrentResult r = detail::recurrent("onnx", kind, d.reverse, x, d.h, d.c, w, c.site());
   return {r.y, r.h, r.c};
 }
@@ -119,7 +122,8 @@ Results as_layer(Call& c, Cell cell, const Direction& d, const Tensor& x) {
 /// Computes one step of a layer that networks don't have; returns the new state.
 class Steps {
  public:
-  Steps(Call& c, Cell cell, const Direction& d) : c_(c), cell_(cell), d_(d), gates_(kGates[static_cast<int>(cell)]) {
+  Steps(Call& c, Cell cell, const Direction& d)
+      : c_(c), cell_(cell), d_(d), gates_(kGates[static_cast<int>(cell)]) {
     w_ = matrix_transpose(c.arg(d.w));
     r_ = matrix_transpose(c.arg(d.r));
     if (d.b.defined()) {
@@ -158,8 +162,10 @@ class Steps {
       const Tensor p = matmul(c_.arg(from), c_.arg(columns(r_, i)));
       return of_state_.defined() ? sum(p, columns(of_state_, i)) : p;
     };
-    const Tensor z = function(0, sum(columns(input, 0), state(h, 0))), r = function(0, sum(columns(input, 1), state(h, 1)));
-    const Tensor hidden = c_.integer("linear_before_reset", 0) ? product(r, state(h, 2)) : state(product(r, h), 2);
+    const Tensor z = function(0, sum(columns(input, 0), state(h, 0))),
+                 r = function(0, sum(columns(input, 1), state(h, 1)));
+    const Tensor hidden =
+        c_.integer("linear_before_reset", 0) ? product(r, state(h, 2)) : state(product(r, h), 2);
     const Tensor n = function(1, sum(columns(input, 2), hidden));
     const Tensor rest = subtract(Arg(1, c_.site()), c_.arg(z));
     h = sum(product(rest, n), product(z, h));
@@ -243,10 +249,16 @@ void recurrent_op(Call& c) {
       if (!c.has(input)) return zeros({batch, units}, c.dtype(0), c.device(), c.site());
       return part(input, batch_first ? 1 : 0);
     };
-    Direction d{part(1, 0), part(2, 0), part(3, 0), initial(5), cell == Cell::lstm ? initial(6) : Tensor(),
-                cell == Cell::lstm ? part(7, 0) : Tensor(), functions_of(c, cell, i),
+    Direction d{part(1, 0),
+                part(2, 0),
+                part(3, 0),
+                initial(5),
+                cell == Cell::lstm ? initial(6) : Tensor(),
+                cell == Cell::lstm ? part(7, 0) : Tensor(),
+                functions_of(c, cell, i),
                 direction == "reverse" || i == 1};
-    const Results r = !lengths.defined() && plain(c, cell, d) ? as_layer(c, cell, d, x) : by_steps(c, cell, d, x, lengths);
+    const Results r =
+        !lengths.defined() && plain(c, cell, d) ? as_layer(c, cell, d, x) : by_steps(c, cell, d, x, lengths);
     y.push_back(r.y);
     h.push_back(r.h);
     state.push_back(r.c);
@@ -261,7 +273,8 @@ void recurrent_op(Call& c) {
 }
 
 constexpr const char* kCellAttributes =
-    "activation_alpha activation_beta activations clip direction hidden_size layout linear_before_reset input_forget "
+    "activation_alpha activation_beta activations clip direction hidden_size layout linear_before_reset "
+    "input_forget "
     "output_sequence";
 
 const Operator kRecurrent[] = {

@@ -7,10 +7,10 @@
 #include "lazy/onnx/ops/table.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/ops/elementwise.hpp"
+#include "lazy/ops/ordering.hpp"
 #include "lazy/ops/reductions.hpp"
 #include "lazy/ops/running.hpp"
 #include "lazy/ops/sorting.hpp"
-#include "lazy/ops/ordering.hpp"
 #include "lazy/ops/statistics.hpp"
 #include "lazy/ops/views.hpp"
 
@@ -28,8 +28,8 @@ struct Reduced {
 Reduced reduced(Call& c, int64_t input_since) {
   Reduced r;
   r.keep = KeepDims(c.integer("keepdims", 1) != 0);
-  const std::vector<int64_t> given = c.version() >= input_since ? (c.has(1) ? c.integers(1) : std::vector<int64_t>())
-                                                                 : c.integers("axes");
+  const std::vector<int64_t> given =
+      c.version() >= input_since ? (c.has(1) ? c.integers(1) : std::vector<int64_t>()) : c.integers("axes");
   Dims axes = c.axes(given, c.rank(0));
   r.none = axes.empty() && c.integer("noop_with_empty_axes", 0) != 0;
   if (axes.empty())
@@ -64,9 +64,7 @@ void reduce(Call& c) {
 Tensor sum_of(Call& c, const Tensor& x, const Reduced& r) {
   return sum(c.arg(x), r.axes, r.keep, x.dtype(c.site()));
 }
-Tensor mean_of(Call& c, const Tensor& x, const Reduced& r) {
-  return mean(c.arg(x), r.axes, r.keep);
-}
+Tensor mean_of(Call& c, const Tensor& x, const Reduced& r) { return mean(c.arg(x), r.axes, r.keep); }
 Tensor prod_of(Call& c, const Tensor& x, const Reduced& r) {
   return prod(c.arg(x), r.axes, r.keep, x.dtype(c.site()));
 }
@@ -76,7 +74,9 @@ Tensor l2_of(Call& c, const Tensor& x, const Reduced& r) {
 }
 Tensor sum_square_of(Call& c, const Tensor& x, const Reduced& r) { return sum_of(c, square(c.arg(x)), r); }
 Tensor log_sum_of(Call& c, const Tensor& x, const Reduced& r) { return log(c.arg(sum_of(c, x, r))); }
-Tensor log_sum_exp_of(Call& c, const Tensor& x, const Reduced& r) { return logsumexp(c.arg(x), r.axes, r.keep); }
+Tensor log_sum_exp_of(Call& c, const Tensor& x, const Reduced& r) {
+  return logsumexp(c.arg(x), r.axes, r.keep);
+}
 
 /// Returns the shape that a reduction gives.
 Shape reduced_shape(const Shape& shape, const Reduced& r) {
@@ -93,7 +93,8 @@ Shape reduced_shape(const Shape& shape, const Reduced& r) {
 Tensor extreme_of(Call& c, const Tensor& x, const Reduced& r, bool largest) {
   const DType dtype = x.dtype(c.site());
   if (is_bool(dtype)) return largest ? any(c.arg(x), r.axes, r.keep) : all(c.arg(x), r.axes, r.keep);
-  if (numel(x.shape(c.site())) > 0) return largest ? max(c.arg(x), r.axes, r.keep) : min(c.arg(x), r.axes, r.keep);
+  if (numel(x.shape(c.site())) > 0)
+    return largest ? max(c.arg(x), r.axes, r.keep) : min(c.arg(x), r.axes, r.keep);
   const ShapeArg shape(reduced_shape(x.shape(c.site()), r));
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (is_float(dtype)) return full(shape, largest ? -kInfinity : kInfinity, dtype, c.device(), c.site());
@@ -117,16 +118,20 @@ bool known_reduction(Call& c, int64_t input_since, int64_t (*f)(int64_t, int64_t
   return true;
 }
 bool known_sum(Call& c) {
-  return known_reduction(c, 13, [](int64_t a, int64_t b) { return a + b; }, 0);
+  return known_reduction(
+      c, 13, [](int64_t a, int64_t b) { return a + b; }, 0);
 }
 bool known_prod(Call& c) {
-  return known_reduction(c, 18, [](int64_t a, int64_t b) { return a * b; }, 1);
+  return known_reduction(
+      c, 18, [](int64_t a, int64_t b) { return a * b; }, 1);
 }
 bool known_reduce_max(Call& c) {
-  return known_reduction(c, 18, [](int64_t a, int64_t b) { return std::max(a, b); }, -1);
+  return known_reduction(
+      c, 18, [](int64_t a, int64_t b) { return std::max(a, b); }, -1);
 }
 bool known_reduce_min(Call& c) {
-  return known_reduction(c, 18, [](int64_t a, int64_t b) { return std::min(a, b); }, -1);
+  return known_reduction(
+      c, 18, [](int64_t a, int64_t b) { return std::min(a, b); }, -1);
 }
 
 template <Tensor (*f)(Arg, Axes, KeepDims)>

@@ -24,8 +24,8 @@ struct ResizeOptions {
 struct ResizedAxis {
   int axis;
   int64_t from, to;
-  double scale;                  // elements of the result for one of the input
-  double begin = 0, end = 1;     // of the region that tf_crop_and_resize takes
+  double scale;               // elements of the result for one of the input
+  double begin = 0, end = 1;  // of the region that tf_crop_and_resize takes
 };
 
 /// Returns where element i of the result lies in the input.
@@ -112,7 +112,8 @@ Tensor resized(Call& c, const Tensor& x, const ResizedAxis& a, const Taps& t) {
   for (int64_t k = 0; k < t.count; ++k) {
     const Tensor part = take(c.arg(x), c.arg(column(t.at, k)), a.axis, Bounds::clip);
     if (t.count == 1) return part;
-    const Tensor w = reshape(c.arg(column(t.weight, k).astype(x.dtype(c.site()), c.site())), ShapeArg(places));
+    const Tensor w =
+        reshape(c.arg(column(t.weight, k).astype(x.dtype(c.site()), c.site())), ShapeArg(places));
     const Tensor product = multiply(c.arg(part), c.arg(w));
     sum = sum.defined() ? add(c.arg(sum), c.arg(product)) : product;
   }
@@ -120,24 +121,29 @@ Tensor resized(Call& c, const Tensor& x, const ResizedAxis& a, const Taps& t) {
 }
 
 /// Returns how interpolate() does what is asked for; nothing if it does not.
-std::optional<InterpolateOptions> as_interpolation(const ResizeOptions& o, const std::vector<ResizedAxis>& axes, int rank) {
+std::optional<InterpolateOptions> as_interpolation(const ResizeOptions& o,
+                                                   const std::vector<ResizedAxis>& axes, int rank) {
   if (rank < 3 || rank > 5 || o.exclude_outside || o.antialias || o.cubic_a != -0.75) return {};
   InterpolateOptions r;
   Dims size;
   const bool nearest = o.mode == "nearest" && o.nearest == "floor" && o.coordinates == "asymmetric";
   const bool centred = o.coordinates == "half_pixel", aligned = o.coordinates == "align_corners";
-  if (!nearest && !((o.mode == "linear" || (o.mode == "cubic" && rank == 4)) && (centred || aligned))) return {};
+  if (!nearest && !((o.mode == "linear" || (o.mode == "cubic" && rank == 4)) && (centred || aligned)))
+    return {};
   for (const ResizedAxis& a : axes) {
     if (static_cast<double>(a.to) != static_cast<double>(a.from) * a.scale) return {};
     if (a.axis < 2 && a.from != a.to) return {};
   }
   for (int i = 2; i < rank; ++i) {
-    const auto found = std::find_if(axes.begin(), axes.end(), [i](const ResizedAxis& a) { return a.axis == i; });
+    const auto found =
+        std::find_if(axes.begin(), axes.end(), [i](const ResizedAxis& a) { return a.axis == i; });
     if (found == axes.end()) return {};
     size.push_back(found->to);
   }
   r.size = Axes(size);
-  r.mode = nearest ? Interpolation::nearest : o.mode == "linear" ? Interpolation::linear : Interpolation::cubic;
+  r.mode = nearest              ? Interpolation::nearest
+           : o.mode == "linear" ? Interpolation::linear
+                                : Interpolation::cubic;
   r.align_corners = !nearest && aligned;
   return r;
 }
@@ -167,7 +173,8 @@ void resize_axes(Call& c, const ResizeOptions& o, const std::vector<ResizedAxis>
 std::vector<ResizedAxis> scaled_axes(Call& c, const std::vector<double>& scales, const Dims& axes) {
   const Shape shape = c.shape(0);
   if (scales.size() != static_cast<size_t>(axes.size()))
-    c.fail<ShapeError>("expected " + std::to_string(axes.size()) + " scales, found " + std::to_string(scales.size()));
+    c.fail<ShapeError>("expected " + std::to_string(axes.size()) + " scales, found " +
+                       std::to_string(scales.size()));
   std::vector<ResizedAxis> all;
   for (int i = 0; i < axes.size(); ++i) {
     const int a = static_cast<int>(axes[i]);
@@ -253,7 +260,7 @@ std::string check_resize(const NodeProto& n) {
 
 void grid_sample_op(Call& c) {
   const std::string_view mode = c.text("mode", "linear"), padding = c.text("padding_mode", "zeros");
-  const GridOptions options{.mode = mode == "nearest" ? Interpolation::nearest
+  const GridOptions options{.mode = mode == "nearest"                      ? Interpolation::nearest
                                     : mode == "cubic" || mode == "bicubic" ? Interpolation::cubic
                                                                            : Interpolation::linear,
                             .padding = padding == "border"       ? GridPadding::border
@@ -263,9 +270,11 @@ void grid_sample_op(Call& c) {
   c.give(grid_sample(c[0], c[1], options).astype(c.dtype(0), c.site()));
 }
 std::string check_grid_sample(const NodeProto& n) {
-  constexpr std::string_view kModes = "linear bilinear nearest cubic bicubic", kPaddings = "zeros border reflection";
+  constexpr std::string_view kModes = "linear bilinear nearest cubic bicubic",
+                             kPaddings = "zeros border reflection";
   for (const AttributeProto& a : n.attribute) {
-    if (a.name == "mode" && kModes.find(a.s) == kModes.npos) return "mode '" + std::string(a.s) + "' is not supported";
+    if (a.name == "mode" && kModes.find(a.s) == kModes.npos)
+      return "mode '" + std::string(a.s) + "' is not supported";
     if (a.name == "padding_mode" && kPaddings.find(a.s) == kPaddings.npos)
       return "padding_mode '" + std::string(a.s) + "' is not supported";
   }

@@ -67,7 +67,8 @@ void reshape_op(Call& c) {
 void flatten_op(Call& c) {
   const Shape shape = c.shape(0);
   const int64_t axis = c.integer("axis", 1), first = axis < 0 ? axis + shape.size() : axis;
-  if (first < 0 || first > shape.size()) c.fail<IndexError>("axis " + std::to_string(axis) + " is out of range");
+  if (first < 0 || first > shape.size())
+    c.fail<IndexError>("axis " + std::to_string(axis) + " is out of range");
   int64_t rows = 1, columns = 1;
   for (int i = 0; i < shape.size(); ++i) (i < first ? rows : columns) *= shape[i];
   reshaped(c, {rows, columns});
@@ -109,7 +110,8 @@ std::vector<size_t> permuted_places(const Shape& from, const Dims& axes, const S
   std::vector<size_t> places(static_cast<size_t>(numel(to)), 0);
   for (size_t i = 0; i < places.size(); ++i)
     for (int a = 0; a < to.size(); ++a)
-      places[i] += static_cast<size_t>(static_cast<int64_t>(i) / all[a] % to[a] * strides[static_cast<int>(axes[a])]);
+      places[i] +=
+          static_cast<size_t>(static_cast<int64_t>(i) / all[a] % to[a] * strides[static_cast<int>(axes[a])]);
   return places;
 }
 
@@ -165,12 +167,15 @@ bool known_concat(Call& c) {
 void split_op(Call& c) {
   const int axis = c.axis(c.integer("axis", 0), c.rank(0));
   const int64_t extent = c.shape(0)[axis];
-  std::vector<int64_t> sizes = c.version() < 13 ? c.integers("split") : c.has(1) ? c.integers(1) : std::vector<int64_t>();
+  std::vector<int64_t> sizes = c.version() < 13 ? c.integers("split")
+                               : c.has(1)       ? c.integers(1)
+                                                : std::vector<int64_t>();
   if (sizes.empty()) {
     const int64_t count = c.version() >= 18 ? c.integer("num_outputs", static_cast<int64_t>(c.outputs()))
-                                             : static_cast<int64_t>(c.outputs());
+                                            : static_cast<int64_t>(c.outputs());
     const int64_t most = (extent + count - 1) / count;
-    for (int64_t i = 0, left = extent; i < count; ++i, left -= sizes.back()) sizes.push_back(std::min(most, left));
+    for (int64_t i = 0, left = extent; i < count; ++i, left -= sizes.back())
+      sizes.push_back(std::min(most, left));
   }
   if (std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) != extent)
     c.fail<ShapeError>("the parts do not add up to " + std::to_string(extent) + ", the extent of axis " +
@@ -208,7 +213,8 @@ std::vector<Part> parts_of(Call& c) {
   const bool inputs = c.version() >= 10;
   const std::vector<int64_t> starts = inputs ? c.integers(1) : c.integers("starts"),
                              ends = inputs ? c.integers(2) : c.integers("ends");
-  std::vector<int64_t> axes = inputs ? (c.has(3) ? c.integers(3) : std::vector<int64_t>()) : c.integers("axes"),
+  std::vector<int64_t> axes =
+                           inputs ? (c.has(3) ? c.integers(3) : std::vector<int64_t>()) : c.integers("axes"),
                        steps = inputs && c.has(4) ? c.integers(4) : std::vector<int64_t>(starts.size(), 1);
   const Shape shape = c.shape(0);
   if (axes.empty()) {
@@ -269,7 +275,8 @@ void pad_op(Call& c) {
     for (int i = 0; i < rank; ++i) axes.push_back(i);
   const size_t count = static_cast<size_t>(axes.size());
   if (given.size() != 2 * count)
-    c.fail<ShapeError>("expected " + std::to_string(2 * count) + " pads, found " + std::to_string(given.size()));
+    c.fail<ShapeError>("expected " + std::to_string(2 * count) + " pads, found " +
+                       std::to_string(given.size()));
   std::vector<std::pair<int64_t, int64_t>> widths(static_cast<size_t>(rank), {0, 0});
   for (size_t i = 0; i < count; ++i)
     widths[static_cast<size_t>(axes[static_cast<int>(i)])] = {given[i], given[count + i]};
@@ -288,7 +295,8 @@ void pad_op(Call& c) {
   if (mode == "constant") {
     if (inputs && c.has(2)) {
       const Known k = c.elements(2);
-      if (k.size() != 1) c.fail<ShapeError>("the value to pad with has " + std::to_string(k.size()) + " elements");
+      if (k.size() != 1)
+        c.fail<ShapeError>("the value to pad with has " + std::to_string(k.size()) + " elements");
       value = k.real() ? ScalarNumber(k.reals[0]) : ScalarNumber(k.integers[0]);
     } else if (!inputs) {
       value = ScalarNumber(c.real("value", 0));
@@ -312,7 +320,8 @@ void center_crop_pad_op(Call& c) {
   Dims axes = c.axes(c.integers("axes"), shape.size());
   if (axes.empty())
     for (int i = 0; i < shape.size(); ++i) axes.push_back(i);
-  if (target.size() != static_cast<size_t>(axes.size())) c.fail<ShapeError>("expected an extent for each axis");
+  if (target.size() != static_cast<size_t>(axes.size()))
+    c.fail<ShapeError>("expected an extent for each axis");
   Tensor x = c.tensor(0);
   std::vector<std::pair<int64_t, int64_t>> widths(static_cast<size_t>(shape.size()), {0, 0});
   for (int i = 0; i < axes.size(); ++i) {
@@ -337,7 +346,8 @@ void rearranged(Call& c, const Shape& split, const Dims& order, const Shape& res
 void depth_to_space_op(Call& c) {
   const Shape s = c.shape(0);
   const int64_t b = c.needed("blocksize");
-  if (s.size() != 4 || b < 1 || s[1] % (b * b) != 0) c.fail<ShapeError>("channels make no blocks: " + to_string(s));
+  if (s.size() != 4 || b < 1 || s[1] % (b * b) != 0)
+    c.fail<ShapeError>("channels make no blocks: " + to_string(s));
   const int64_t depth = s[1] / (b * b);
   const Shape result{s[0], depth, s[2] * b, s[3] * b};
   if (c.text("mode", "DCR") == "DCR")

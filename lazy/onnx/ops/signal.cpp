@@ -19,10 +19,11 @@ struct Complex {
   Tensor re, im;
 };
 
-/// Returns the angles 2 pi k n / length of a discrete Fourier transform, rows by n, columns by k. Products are taken modulo the length
-/// first, so that large ones lose no digits.
+/// Returns the angles 2 pi k n / length of a discrete Fourier transform, rows by n, columns by k. Products
+/// are taken modulo the length first, so that large ones lose no digits.
 Tensor angles(Call& c, int64_t length, int64_t columns) {
-  const Tensor n = arange(0, length, 1, int64, c.device(), c.site()), k = arange(0, columns, 1, int64, c.device(), c.site());
+  const Tensor n = arange(0, length, 1, int64, c.device(), c.site()),
+               k = arange(0, columns, 1, int64, c.device(), c.site());
   const Tensor place = remainder(c.arg(outer(c.arg(n), c.arg(k))), Arg(length, c.site()));
   return multiply(c.arg(place.astype(float64, c.site())), 2 * std::numbers::pi / static_cast<double>(length));
 }
@@ -95,7 +96,8 @@ void stft_op(Call& c) {
 void cosine_window(Call& c, std::initializer_list<double> factors) {
   const int64_t size = c.integer(size_t{0});
   const int64_t period = c.integer("periodic", 1) ? size : size - 1;
-  const DType dtype = c.has("output_datatype") ? *dtype_of(static_cast<DataType>(c.integer("output_datatype", 1))) : float32;
+  const DType dtype =
+      c.has("output_datatype") ? *dtype_of(static_cast<DataType>(c.integer("output_datatype", 1))) : float32;
   const Tensor n = arange(0, size, 1, float64, c.device(), c.site());
   Tensor sum = zeros(ShapeArg(size), float64, c.device(), c.site());
   double k = 0;
@@ -116,18 +118,22 @@ std::string check_window(const NodeProto& n) {
 }
 
 void mel_weight_matrix_op(Call& c) {
-  const int64_t bins = c.integer(size_t{0}), length = c.integer(1), rate = c.integer(2), rows = length / 2 + 1;
-  const DType dtype = c.has("output_datatype") ? *dtype_of(static_cast<DataType>(c.integer("output_datatype", 1))) : float32;
+  const int64_t bins = c.integer(size_t{0}), length = c.integer(1), rate = c.integer(2),
+                rows = length / 2 + 1;
+  const DType dtype =
+      c.has("output_datatype") ? *dtype_of(static_cast<DataType>(c.integer("output_datatype", 1))) : float32;
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   const double low = mel(c.number(3)), step = (mel(c.number(4)) - low) / static_cast<double>(bins + 2);
   std::vector<int64_t> at;
   for (int64_t i = 0; i < bins + 2; ++i) {
     const double hertz = 700 * (std::pow(10, (static_cast<double>(i) * step + low) / 2595) - 1);
-    at.push_back(static_cast<int64_t>(std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
+    at.push_back(static_cast<int64_t>(
+        std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
   }
   std::vector<double> all(static_cast<size_t>(rows * bins), 0);
   for (int64_t i = 0; i < bins; ++i) {
-    const int64_t left = at[static_cast<size_t>(i)], centre = at[static_cast<size_t>(i) + 1], right = at[static_cast<size_t>(i) + 2];
+    const int64_t left = at[static_cast<size_t>(i)], centre = at[static_cast<size_t>(i) + 1],
+                  right = at[static_cast<size_t>(i) + 2];
     const auto set = [&](int64_t row, double v) {
       if (row >= 0 && row < rows) all[static_cast<size_t>(row * bins + i)] = v;
     };

@@ -20,10 +20,10 @@ const std::unordered_map<std::string_view, std::vector<const Operator*>>& operat
 
 std::span<const std::span<const Operator>> all_operators() {
   static const std::span<const Operator> families[] = {
-      elementwise_operators(), activation_operators(),    reduction_operators(),   shape_operators(),
-      indexing_operators(),    creation_operators(),      window_operators(),      normalisation_operators(),
-      contraction_operators(), resize_operators(),        recurrent_operators(),   quantised_operators(),
-      signal_operators(),      detection_operators(),     loss_operators(),        control_operators()};
+      elementwise_operators(), activation_operators(), reduction_operators(), shape_operators(),
+      indexing_operators(),    creation_operators(),   window_operators(),    normalisation_operators(),
+      contraction_operators(), resize_operators(),     recurrent_operators(), quantised_operators(),
+      signal_operators(),      detection_operators(),  loss_operators(),      control_operators()};
   return families;
 }
 

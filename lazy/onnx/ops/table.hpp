@@ -1,5 +1,5 @@
-// Lists the operators that can be imported, those of a family in a file. A row has an operator's name, the versions of the
-// opset that it is for, its attributes, and the function that records it.
+// Lists the operators that can be imported, those of a family in a file. A row has an operator's name, the
+// versions of the opset that it is for, its attributes, and the function that records it.
 #pragma once
 #include <span>
 #include <string>
@@ -16,8 +16,8 @@ struct Operator {
   int64_t since, until;    // versions of the opset of the default domain
   const char* attributes;  // the names of those that it reads, separated by spaces
   void (*record)(Call&);
-  /// Computes outputs whose elements are known from inputs that are; null if there is no such function. Returns false where
-  /// that can't be, then `record` does it.
+  /// Computes outputs whose elements are known from inputs that are; null if there is no such function.
+  /// Returns false where that can't be, then `record` does it.
   bool (*known)(Call&) = nullptr;
   /// Returns why a node is not supported; an empty text if it is.
   std::string (*check)(const NodeProto&) = nullptr;

@@ -68,8 +68,8 @@ const Tensor& Value::tensor(const MaybeDevice& device, const Site& s) const {
                        : full(ShapeArg(k.shape), ScalarNumber(k.integers[0]), k.dtype, device, s);
   } else {
     const void* const elements = k.real() ? static_cast<const void*>(k.reals.data()) : k.integers.data();
-    tensor_ = detail::from_elements("onnx", elements, k.size(), k.shape, k.real() ? DType::float64 : DType::int64,
-                                    k.dtype, device, s);
+    tensor_ = detail::from_elements("onnx", elements, k.size(), k.shape,
+                                    k.real() ? DType::float64 : DType::int64, k.dtype, device, s);
   }
   return tensor_;
 }

@@ -1,5 +1,5 @@
-// Holds the values between the nodes of a graph: tensors, and small ones whose elements are known while ops are
-// recorded. Arithmetic on shapes is done on these at once, so that it never computes what is pending.
+// Holds the values between the nodes of a graph: tensors, and small ones whose elements are known while ops
+// are recorded. Arithmetic on shapes is done on these at once, so that it never computes what is pending.
 #pragma once
 #include <memory>
 #include <optional>
@@ -9,7 +9,8 @@
 
 namespace lazy::onnx {
 
-/// Bounds the elements of a value that is known while ops are recorded: shapes and what is computed of them have fewer.
+/// Bounds the elements of a value that is known while ops are recorded: shapes and what is computed of them
+/// have fewer.
 inline constexpr int64_t kMostKnown = 1024;
 
 /// Holds a small value: integers and bools as int64, floating-point numbers as double.

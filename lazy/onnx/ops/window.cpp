@@ -5,9 +5,9 @@
 #include <limits>
 #include <numeric>
 
+#include "lazy/core/promotion.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/writing.hpp"
-#include "lazy/core/promotion.hpp"
 #include "lazy/nn/functional/convolution.hpp"
 #include "lazy/nn/functional/functional.hpp"
 #include "lazy/nn/functional/pooling.hpp"
@@ -24,11 +24,13 @@ namespace lazy::onnx {
 Windows::Windows(Call& c, const Shape& image, std::vector<int64_t> extents) : kernel(std::move(extents)) {
   const size_t n = kernel.size();
   if (static_cast<size_t>(image.size()) != n + 2)
-    c.fail<ShapeError>("the image is " + to_string(image) + ", but windows have " + std::to_string(n) + " dimensions");
+    c.fail<ShapeError>("the image is " + to_string(image) + ", but windows have " + std::to_string(n) +
+                       " dimensions");
   const auto read = [&](const char* name, int64_t otherwise, size_t count) {
     std::vector<int64_t> v = c.integers(name);
     if (v.empty()) v.assign(count, otherwise);
-    if (v.size() != count) c.fail<ShapeError>(std::string(name) + " has " + std::to_string(v.size()) + " numbers");
+    if (v.size() != count)
+      c.fail<ShapeError>(std::string(name) + " has " + std::to_string(v.size()) + " numbers");
     return v;
   };
   stride = read("strides", 1, n);
@@ -38,13 +40,16 @@ Windows::Windows(Call& c, const Shape& image, std::vector<int64_t> extents) : ke
   before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(n));
   after.assign(pads.begin() + static_cast<std::ptrdiff_t>(n), pads.end());
   for (size_t i = 0; i < n; ++i)
-    if (stride[i] < 1 || dilation[i] < 1 || kernel[i] < 1) c.fail<ShapeError>("a window, stride or dilation is below 1");
+    if (stride[i] < 1 || dilation[i] < 1 || kernel[i] < 1)
+      c.fail<ShapeError>("a window, stride or dilation is below 1");
   const std::string_view mode = c.text("auto_pad", "NOTSET");
   if (mode == "NOTSET" || mode.empty()) return;
   for (size_t i = 0; i < n; ++i) {
     const int64_t extent = image[static_cast<int>(i) + 2], count = (extent + stride[i] - 1) / stride[i];
-    const int64_t all = mode == "VALID" ? 0
-                                        : std::max<int64_t>((count - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1 - extent, 0);
+    const int64_t all =
+        mode == "VALID"
+            ? 0
+            : std::max<int64_t>((count - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1 - extent, 0);
     before[i] = mode == "SAME_LOWER" ? all - all / 2 : all / 2;
     after[i] = all - before[i];
   }
@@ -53,7 +58,8 @@ Windows::Windows(Call& c, const Shape& image, std::vector<int64_t> extents) : ke
 std::vector<int64_t> Windows::count(const Shape& image) const {
   std::vector<int64_t> counts;
   for (size_t i = 0; i < size(); ++i) {
-    const int64_t room = image[static_cast<int>(i) + 2] + before[i] + after[i] - (kernel[i] - 1) * dilation[i] - 1;
+    const int64_t room =
+        image[static_cast<int>(i) + 2] + before[i] + after[i] - (kernel[i] - 1) * dilation[i] - 1;
     int64_t n = (ceil ? room + stride[i] - 1 : room) / stride[i] + 1;
     // A window that would begin behind the image and the padding before it counts nothing.
     if (ceil && (n - 1) * stride[i] >= image[static_cast<int>(i) + 2] + before[i]) --n;
@@ -72,7 +78,8 @@ std::vector<int64_t> Windows::overhang(const Shape& image) const {
 }
 
 bool Windows::pads_at_most_half() const {
-  return std::equal(before.begin(), before.end(), kernel.begin(), [](int64_t p, int64_t k) { return 2 * p <= k; });
+  return std::equal(before.begin(), before.end(), kernel.begin(),
+                    [](int64_t p, int64_t k) { return 2 * p <= k; });
 }
 
 bool all_zero(const std::vector<int64_t>& v) {
@@ -81,13 +88,14 @@ bool all_zero(const std::vector<int64_t>& v) {
 
 std::string check_auto_pad(const NodeProto& n) {
   for (const AttributeProto& a : n.attribute)
-    if (a.name == "auto_pad" && a.s != "NOTSET" && a.s != "VALID" && a.s != "SAME_UPPER" && a.s != "SAME_LOWER")
+    if (a.name == "auto_pad" && a.s != "NOTSET" && a.s != "VALID" && a.s != "SAME_UPPER" &&
+        a.s != "SAME_LOWER")
       return "auto_pad '" + std::string(a.s) + "' is not supported";
   return {};
 }
 
-Tensor pad_image(Call& c, const Tensor& image, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
-                 const ScalarNumber& value) {
+Tensor pad_image(Call& c, const Tensor& image, const std::vector<int64_t>& before,
+                 const std::vector<int64_t>& after, const ScalarNumber& value) {
   std::vector<int64_t> pads;
   for (size_t i = before.size(); i-- > 0;) pads.insert(pads.end(), {before[i], after[i]});
   return pad(c.arg(image), Pads(pads), PadMode::constant, value);
@@ -101,7 +109,10 @@ void conv_op(Call& c) {
   const Shape shape = c.shape(0);
   if (shape.size() < 3) c.fail<ShapeError>("expected an image (N, C, S...), found " + to_string(shape));
   const Windows w(c, shape, spatial(c.shape(1)));
-  ConvOptions options{.stride = w.strides(), .dilation = w.dilations(), .groups = c.integer("group", 1), .bias = c.tensor_or_none(2)};
+  ConvOptions options{.stride = w.strides(),
+                      .dilation = w.dilations(),
+                      .groups = c.integer("group", 1),
+                      .bias = c.tensor_or_none(2)};
   if (w.symmetric()) {
     options.padding = w.padding();
     return c.give(conv(c[0], c[1], options));
@@ -120,7 +131,8 @@ void conv_transpose_op(Call& c) {
   extra.resize(n);
   std::vector<int64_t> whole(n);  // extents before anything is cut off
   for (size_t i = 0; i < n; ++i)
-    whole[i] = (shape[static_cast<int>(i) + 2] - 1) * w.stride[i] + (kernel[i] - 1) * w.dilation[i] + 1 + extra[i];
+    whole[i] =
+        (shape[static_cast<int>(i) + 2] - 1) * w.stride[i] + (kernel[i] - 1) * w.dilation[i] + 1 + extra[i];
   std::vector<int64_t> target = c.integers("output_shape");
   const std::string_view mode = c.text("auto_pad", "NOTSET");
   if (target.size() == n + 2) target.erase(target.begin(), target.begin() + 2);
@@ -132,7 +144,10 @@ void conv_transpose_op(Call& c) {
     if (mode == "NOTSET" || mode.empty()) before[i] = all / 2;
     after[i] = all - before[i];
   }
-  ConvOptions options{.stride = w.strides(), .dilation = w.dilations(), .groups = c.integer("group", 1), .bias = c.tensor_or_none(2)};
+  ConvOptions options{.stride = w.strides(),
+                      .dilation = w.dilations(),
+                      .groups = c.integer("group", 1),
+                      .bias = c.tensor_or_none(2)};
   options.output_padding = Axes(Dims(std::span<const int64_t>(extra)));
   if (before == after && std::all_of(before.begin(), before.end(), [](int64_t p) { return p >= 0; })) {
     options.padding = Axes(Dims(std::span<const int64_t>(before)));
@@ -176,9 +191,11 @@ Tensor flat_indices(Call& c, const Tensor& padded_at, const Shape& image, const 
   Tensor rest = padded_at, flat;
   std::vector<int64_t> stride(static_cast<size_t>(n), 1);
   if (column_major)
-    for (int i = 1; i < n; ++i) stride[static_cast<size_t>(i)] = stride[static_cast<size_t>(i) - 1] * image[i + 1];
+    for (int i = 1; i < n; ++i)
+      stride[static_cast<size_t>(i)] = stride[static_cast<size_t>(i) - 1] * image[i + 1];
   else
-    for (int i = n - 1; i-- > 0;) stride[static_cast<size_t>(i)] = stride[static_cast<size_t>(i) + 1] * image[i + 3];
+    for (int i = n - 1; i-- > 0;)
+      stride[static_cast<size_t>(i)] = stride[static_cast<size_t>(i) + 1] * image[i + 3];
   for (int i = n; i-- > 0;) {
     const Tensor at = remainder(c.arg(rest), Arg(padded[i + 2], c.site()));
     rest = floor_divide(c.arg(rest), Arg(padded[i + 2], c.site()));
@@ -320,7 +337,8 @@ void col2im_op(Call& c) {
 }
 
 constexpr const char* kConv = "auto_pad dilations group kernel_shape pads strides";
-constexpr const char* kPool = "auto_pad ceil_mode count_include_pad dilations kernel_shape pads storage_order strides p";
+constexpr const char* kPool =
+    "auto_pad ceil_mode count_include_pad dilations kernel_shape pads storage_order strides p";
 
 const Operator kWindows[] = {
     {"Conv", 1, 21, kConv, conv_op, nullptr, check_auto_pad},

@@ -1,4 +1,5 @@
-// Places the windows of convolutions and pooling as ONNX's attributes say: kernel, strides, dilations, pads and auto_pad.
+// Places the windows of convolutions and pooling as ONNX's attributes say: kernel, strides, dilations, pads
+// and auto_pad.
 #pragma once
 #include "lazy/onnx/ops/call.hpp"
 
@@ -9,7 +10,8 @@ struct Windows {
   std::vector<int64_t> kernel, stride, dilation, before, after;
   bool ceil = false;
 
-  /// Reads attributes for an image (N, C, S...) and windows of `kernel` elements. ShapeError where they don't fit.
+  /// Reads attributes for an image (N, C, S...) and windows of `kernel` elements. ShapeError where they don't
+  /// fit.
   Windows(Call&, const Shape& image, std::vector<int64_t> kernel);
   size_t size() const { return kernel.size(); }
   Axes strides() const { return Axes(Dims(std::span<const int64_t>(stride))); }
@@ -27,8 +29,8 @@ struct Windows {
 };
 
 /// Adds elements before and after the spatial axes of an image.
-Tensor pad_image(Call&, const Tensor& image, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
-                 const ScalarNumber& value);
+Tensor pad_image(Call&, const Tensor& image, const std::vector<int64_t>& before,
+                 const std::vector<int64_t>& after, const ScalarNumber& value);
 /// Returns true if all are 0.
 bool all_zero(const std::vector<int64_t>&);
 /// Returns why attribute auto_pad is not supported; an empty text if it is.

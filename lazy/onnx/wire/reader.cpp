@@ -37,9 +37,7 @@ std::optional<Field> Message::next() {
   field.number = static_cast<uint32_t>(key >> 3);
   const uint64_t left_at = at_;
   switch (key & 7) {
-    case 0:
-      field.value = varint(at_, range_.end);
-      break;
+    case 0: field.value = varint(at_, range_.end); break;
     case 1:
     case 5: {
       const uint64_t size = (key & 7) == 1 ? 8 : 4;

@@ -1,5 +1,5 @@
-// Reads protobuf's wire format from a mapped file: fields of a message one after another, every length checked
-// against the message that it lies in. Nothing is copied; errors name the file and the byte.
+// Reads protobuf's wire format from a mapped file: fields of a message one after another, every length
+// checked against the message that it lies in. Nothing is copied; errors name the file and the byte.
 #pragma once
 #include <cstdint>
 #include <optional>
