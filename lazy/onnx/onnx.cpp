@@ -144,7 +144,7 @@ void Model::members(nn::Visitor& visitor) {
   for (size_t i = 0; i < weights_.size(); ++i) visitor.member(program_->weight_names[i], weights_[i]);
 }
 
-NamedTensors Model::operator()(const NamedTensors& inputs, Site s) const {
+std::vector<Tensor> Model::run(const NamedTensors& inputs, const Site& s) const {
   const Program& p = loaded(program_, s);
   std::vector<Value> values(p.input_names.size());
   size_t described = 0;
@@ -163,11 +163,18 @@ NamedTensors Model::operator()(const NamedTensors& inputs, Site s) const {
       throw Error("onnx: the model has no input '" + name + "'", s);
   const Environment environment{{s, p.device}, weights_};
   std::vector<Value> results = run_graph(*p.graph, environment, std::move(values));
-  NamedTensors named;
+  std::vector<Tensor> tensors;
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i].defined()) throw Error("onnx: output '" + p.outputs[i].name + "' was not computed", s);
-    named.set(p.outputs[i].name, results[i].tensor(p.device, s));
+    tensors.push_back(results[i].tensor(p.device, s));
   }
+  return tensors;
+}
+
+NamedTensors Model::operator()(const NamedTensors& inputs, Site s) const {
+  std::vector<Tensor> results = run(inputs, s);
+  NamedTensors named;
+  for (size_t i = 0; i < results.size(); ++i) named.set(program_->outputs[i].name, std::move(results[i]));
   return named;
 }
 
@@ -179,9 +186,7 @@ std::vector<Tensor> Model::operator()(const std::vector<Tensor>& inputs, Site s)
                 s);
   NamedTensors named;
   for (size_t i = 0; i < inputs.size(); ++i) named.set(p.inputs[i].name, inputs[i]);
-  std::vector<Tensor> results;
-  for (const auto& [name, tensor] : (*this)(named, s)) results.push_back(tensor);
-  return results;
+  return run(named, s);
 }
 
 Tensor Model::operator()(const Tensor& input, Site s) const {

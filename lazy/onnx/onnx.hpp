@@ -73,6 +73,7 @@ class Model : public nn::Module {
 
  private:
   friend struct Program;
+  std::vector<Tensor> run(const NamedTensors& inputs, const Site&) const;
   std::shared_ptr<const Program> program_;
   std::vector<Tensor> weights_;  // by the program's numbers
 };

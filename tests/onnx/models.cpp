@@ -189,4 +189,29 @@ BOOST_AUTO_TEST_CASE(weights_share_the_mapped_file) {
   equal(sum(m(zeros({static_cast<int64_t>(count)}))), float32, {}, {65536});
 }
 
+BOOST_AUTO_TEST_CASE(weights_that_are_not_aligned_are_copied_from_files_and_from_memory) {
+  constexpr int64_t kCount = 3 << 20;
+  std::vector<float> weights(kCount);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 1000);
+  const lazy::test::Folder folder;
+  // One of the names brings the values to an odd place.
+  for (const std::string name : {"w", "ww", "www", "wwww"}) {
+    const std::string bytes = model({.inputs = {},
+                                     .outputs = {any(name)},
+                                     .nodes = {},
+                                     .initializers = {floats(name, {kCount}, weights)}})
+                                  .bytes();
+    std::ofstream(folder / "m.onnx", std::ios::binary) << bytes;
+    const Tensor a = onnx::load(folder / "m.onnx")(NamedTensors{}).at(name), b = load_model(bytes)(NamedTensors{}).at(name);
+    BOOST_TEST((a.to_vector<float>() == weights));
+    BOOST_TEST((b.to_vector<float>() == weights));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_output_may_be_there_twice) {
+  const onnx::Model m =
+      load_model(Graph{.inputs = {any("x")}, .outputs = {any("y"), any("y")}, .nodes = {node("Neg", {"x"}, {"y"})}});
+  BOOST_TEST(m(std::vector<Tensor>{tensor({1.f})}).size() == 2u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

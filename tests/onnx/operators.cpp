@@ -145,6 +145,23 @@ BOOST_AUTO_TEST_CASE(quantised) {
       int32, {1, 1, 1, 1}, {3});
 }
 
+// Sums of rows and columns take out zero points of every form; a sum of differences is the same to the bit.
+BOOST_AUTO_TEST_CASE(integer_products_are_exact) {
+  const Tensor a = randint(0, 256, {2, 5, 300}).astype(uint8), b = randint(-128, 128, {300, 4}).astype(int8);
+  const Tensor row_zeros = tensor({1, 2, 3, 4, 255}, uint8), column_zeros = tensor({-128, 0, 1, 127}, int8);
+  const auto expected = [&](const Tensor& za, const Tensor& zb) {
+    return matmul(a.astype(int32) - za.astype(int32), b.astype(int32) - zb.astype(int32));
+  };
+  const auto found = [&](const Tensor& za, const Tensor& zb) {
+    return run(node("MatMulInteger", {"a", "b", "c", "d"}, {"y"}), {a, b, za, zb}, kInt32);
+  };
+  const Tensor one = tensor(uint8_t{200}), two = tensor(int8_t{-100});
+  check::same(found(one, two), expected(one, two));
+  check::same(found(row_zeros, column_zeros), expected(row_zeros.reshape({5, 1}), column_zeros));
+  check::same(run(node("MatMulInteger", {"a", "b", "c"}, {"y"}), {a, b, one}, kInt32), expected(one, tensor(int8_t{0})));
+  check::same(run(node("MatMulInteger", {"a", "b"}, {"y"}), {a, b}, kInt32), expected(tensor(uint8_t{0}), tensor(int8_t{0})));
+}
+
 BOOST_AUTO_TEST_CASE(recurrent) {
   // One unit whose weights are 0: the state halves at each step, the update gate being 0.5.
   const Tensor x = zeros({3, 1, 1}), w = zeros({1, 3, 1}), h = ones({1, 1, 1});

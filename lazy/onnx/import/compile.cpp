@@ -218,7 +218,7 @@ void Compiler::add_attributes(Step& step, Scope& scope) {
     if (a.g) step.graphs.emplace_back(a.name, graph_of(*a.g, scope));
     if (a.t && has_values(*a.t, describe(step.node) + ": attribute " + in_quotes(a.name))) {
       Tensor t = make_tensor(file_, *a.t, external_, device_);
-      std::optional<Known> known = known_elements(t, file_.site);
+      std::optional<Known> known = known_elements(t, kMostKnown, kMostKnown, file_.site);
       step.tensors.emplace_back(a.name, known ? Value(*std::move(known)) : Value(std::move(t)));
     }
     all.push_back(std::move(a));
@@ -280,10 +280,9 @@ void Compiler::add_constant(Scope& scope, std::string_view name, const std::stri
 
 void Compiler::add_constant(Scope& scope, std::string_view name, const std::string& weight, Tensor t) {
   Constant c;
-  std::optional<Known> known = known_elements(t, file_.site);
   // Floating-point numbers are weights above the size that scales, bounds and quantisation have.
-  constexpr size_t kMostKnownReals = 16;
-  if (known && known->real() && known->size() > kMostKnownReals) known.reset();
+  constexpr int64_t kMostReals = 16;
+  std::optional<Known> known = known_elements(t, kMostKnown, kMostReals, file_.site);
   if (known) c.known = std::make_shared<const Known>(*std::move(known));
   if (!c.known || !weight.empty()) {
     std::string unique = weight.empty() ? std::string(name) : weight;

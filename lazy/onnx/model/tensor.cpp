@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "jit/backend/registry.hpp"
+#include "jit/graph/record.hpp"
 #include "lazy/core/scalar.hpp"
 #include "lazy/core/unchanging.hpp"
 #include "lazy/ops/creation.hpp"
@@ -50,7 +52,7 @@ const TypeRow* row_of(DataType t) {
   return nullptr;
 }
 
-/// Gives back the pages of a mapping that a copy has been made of.
+/// Gives back the pages of a mapped file that a copy has been made of; they are read again if they are needed again.
 void forget_pages(std::string_view bytes) {
   constexpr uintptr_t kPage = 4096;
   const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
@@ -58,15 +60,26 @@ void forget_pages(std::string_view bytes) {
   if (last > first) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
-/// Makes a tensor of values that lie in the file as they do in memory.
-Tensor in_place(const FileBytes& file, Range at, DType dtype, const Shape& shape, bool mapped,
-                const MaybeDevice& device) {
+/// Copies values of a mapping, of which no more than a piece is in memory beside the copy.
+Tensor copied_in_pieces(const FileBytes& file, Range at, DType dtype, const Shape& shape, const MaybeDevice& device) {
+  constexpr uint64_t kPiece = uint64_t{4} << 20;
+  const auto copy = [&](char* to, uint64_t offset, uint64_t count) {
+    for (uint64_t done = 0; done < count; done += kPiece) {
+      const std::string_view piece = file.bytes.substr(at.begin + offset + done, std::min(kPiece, count - done));
+      std::memcpy(to + done, piece.data(), piece.size());
+      if (file.mapped) forget_pages(piece);
+    }
+  };
+  return Tensor(jit::from_pieces(copy, dtype, shape, device.given ? device.value : jit::default_device(file.site),
+                                 file.site));
+}
+
+/// Makes a tensor of values that lie in the file as they do in memory. Those that are aligned share it.
+Tensor in_place(const FileBytes& file, Range at, DType dtype, const Shape& shape, const MaybeDevice& device) {
   if (numel(shape) == 0) return zeros(ShapeArg(shape), dtype, device, file.site);
-  const Tensor value = detail::shared_value(file, at.begin, dtype, shape, device);
-  const std::string_view bytes = file.bytes.substr(at.begin, at.size());
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % size_of(dtype) == 0) return value;
-  (void)value.eval(file.site);
-  if (mapped) forget_pages(bytes);
+  if (reinterpret_cast<uintptr_t>(file.bytes.data() + at.begin) % size_of(dtype) == 0)
+    return detail::shared_value(file, at.begin, dtype, shape, device);
+  const Tensor value = copied_in_pieces(file, at, dtype, shape, device);
   if (value.device(file.site) == Device{}) detail::mark_unchanging(value, file.site);
   return value;
 }
@@ -111,7 +124,7 @@ Tensor from_typed_field(const FileBytes& file, const TensorProto& t, DType dtype
       if (f->type != wire::Type::bytes && f->range.size() != typed.packed)
         file.bad(f->range.begin, std::string(typed.name) + " has elements of another type");
       if (values.empty() && f->range.size() == expected * typed.packed)
-        return in_place(file, f->range, dtype, shape, false, device);
+        return in_place(file, f->range, dtype, shape, device);
       values += file.bytes.substr(f->range.begin, f->range.size());
     } else {
       m.integers(*f, typed.name, [&](int64_t v) { append(values, dtype, v); });
@@ -215,14 +228,14 @@ Tensor make_tensor(const FileBytes& file, const TensorProto& t, ExternalFiles& e
     file.bad(t.message.begin, "tensor '" + std::string(t.name) + "' is in segments, which are not supported");
   if (t.external) {
     const auto [values, at] = external.find(file, t, bytes);
-    return in_place(values, at, dtype, shape, true, device);
+    return in_place(values, at, dtype, shape, device);
   }
   if (!t.raw_data) return from_typed_field(file, t, dtype, shape, device);
   if (t.raw_data->size() != bytes)
     file.bad(t.raw_data->begin, "tensor '" + std::string(t.name) + "' is " + to_string(shape) + " " +
                                     name_of(dtype) + ", " + std::to_string(bytes) +
                                     " bytes, but raw_data has " + std::to_string(t.raw_data->size()));
-  return in_place(file, *t.raw_data, dtype, shape, file.unread == nullptr && file.owner != nullptr, device);
+  return in_place(file, *t.raw_data, dtype, shape, device);
 }
 
 Tensor make_tensor(const FileBytes& file, const SparseTensorProto& s, ExternalFiles& external,

@@ -97,7 +97,42 @@ Tensor shifted(Call& c, size_t operand, size_t zero_point, int axis) {
   return subtract(c.arg(x), c.arg(zero));
 }
 
-void matmul_integer_op(Call& c) { c.give(matmul(c.arg(shifted(c, 0, 2, -2)), c.arg(shifted(c, 1, 3, -1)))); }
+/// Returns a zero point as int32 that broadcasts over matrices: one of one dimension has a number for each index of `axis`, counted
+/// from the end. Undefined if there is none, or 0 is all it is known to be.
+Tensor zero_point_of(Call& c, size_t i, int axis) {
+  if (!c.has(i)) return {};
+  if (const Known* const k = c.value(i).known();
+      k && std::all_of(k->integers.begin(), k->integers.end(), [](int64_t n) { return n == 0; }))
+    return {};
+  const Tensor zero = c.tensor(i).astype(int32, c.site());
+  if (c.rank(i) > 1) return zero;
+  Shape places;
+  if (c.rank(i) == 1 && c.shape(i)[0] > 1) {
+    places = Shape(-axis, 1);
+    places[0] = c.shape(i)[0];
+  }
+  return reshape(c.arg(zero), ShapeArg(places));
+}
+
+/// Multiplies matrices of 8 bits less their zero points, exactly. Products are those of the operands as they are, for which there are
+/// instructions; sums of rows and columns take out what zero points add, and those of weights stay.
+Tensor integer_product(Call& c, size_t a, size_t a_zero, size_t b, size_t b_zero) {
+  if (c.rank(a) < 2 || c.rank(b) < 2)
+    return matmul(c.arg(shifted(c, a, a_zero, -2)), c.arg(shifted(c, b, b_zero, -1)));
+  const Tensor of_a = zero_point_of(c, a_zero, -2), of_b = zero_point_of(c, b_zero, -1);
+  Tensor r = matmul(c[a], c[b], int32);
+  if (of_a.defined())
+    r = subtract(c.arg(r), c.arg(multiply(c.arg(of_a), c.arg(sum(c[b], -2, keepdims, int32)))));
+  if (!of_b.defined()) return r;
+  Tensor rows = sum(c[a], -1, keepdims, int32);
+  if (of_a.defined()) {
+    const int64_t length = c.shape(a)[c.rank(a) - 1];
+    rows = subtract(c.arg(rows), c.arg(multiply(c.arg(of_a), Arg(length, c.site()))));
+  }
+  return subtract(c.arg(r), c.arg(multiply(c.arg(rows), c.arg(of_b))));
+}
+
+void matmul_integer_op(Call& c) { c.give(integer_product(c, 0, 2, 1, 3)); }
 
 /// Returns a scale of one dimension as one for each index of `axis`, counted from the end.
 Tensor scale_along(Call& c, size_t i, int axis) {
@@ -110,7 +145,7 @@ Tensor scale_along(Call& c, size_t i, int axis) {
 }
 
 void qlinear_matmul_op(Call& c) {
-  const Tensor sums = matmul(c.arg(shifted(c, 0, 2, -2)), c.arg(shifted(c, 3, 5, -1)));
+  const Tensor sums = integer_product(c, 0, 2, 3, 5);
   const Tensor product = multiply(c.arg(scale_along(c, 1, -2)), c.arg(scale_along(c, 4, -1)));
   const Tensor factor = divide(c.arg(product), c.arg(scale_along(c, 6, -2))).astype(float32, c.site());
   const Tensor scaled = multiply(c.arg(sums.astype(float32, c.site())), c.arg(factor));

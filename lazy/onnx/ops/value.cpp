@@ -52,8 +52,9 @@ void Known::set(size_t i, int64_t v) {
   });
 }
 
-std::optional<Known> known_elements(const Tensor& t, const Site& s) {
-  if (t.size(s) > kMostKnown || t.dtype(s) == DType::uint64) return {};
+std::optional<Known> known_elements(const Tensor& t, int64_t most_integers, int64_t most_reals, const Site& s) {
+  const DType dtype = t.dtype(s);
+  if (dtype == DType::uint64 || t.size(s) > (is_float(dtype) ? most_reals : most_integers)) return {};
   Known k = Known::of(t.dtype(s), t.shape(s));
   if (k.real()) k.reals = t.to_vector<double>(s);
   else k.integers = t.to_vector<int64_t>(s);

@@ -34,8 +34,8 @@ struct Known {
   void set(size_t i, int64_t v);
 };
 
-/// Reads the elements of a computed tensor that is small enough; nothing for others.
-std::optional<Known> known_elements(const Tensor&, const Site&);
+/// Reads the elements of a computed tensor that has no more than so many; nothing for others.
+std::optional<Known> known_elements(const Tensor&, int64_t most_integers, int64_t most_reals, const Site&);
 
 class Value {
  public:
