@@ -202,15 +202,16 @@ BOOST_AUTO_TEST_CASE(weights_that_are_not_aligned_are_copied_from_files_and_from
                                      .initializers = {floats(name, {kCount}, weights)}})
                                   .bytes();
     std::ofstream(folder / "m.onnx", std::ios::binary) << bytes;
-    const Tensor a = onnx::load(folder / "m.onnx")(NamedTensors{}).at(name), b = load_model(bytes)(NamedTensors{}).at(name);
+    const Tensor a = onnx::load(folder / "m.onnx")(NamedTensors{}).at(name),
+                 b = load_model(bytes)(NamedTensors{}).at(name);
     BOOST_TEST((a.to_vector<float>() == weights));
     BOOST_TEST((b.to_vector<float>() == weights));
   }
 }
 
 BOOST_AUTO_TEST_CASE(an_output_may_be_there_twice) {
-  const onnx::Model m =
-      load_model(Graph{.inputs = {any("x")}, .outputs = {any("y"), any("y")}, .nodes = {node("Neg", {"x"}, {"y"})}});
+  const onnx::Model m = load_model(
+      Graph{.inputs = {any("x")}, .outputs = {any("y"), any("y")}, .nodes = {node("Neg", {"x"}, {"y"})}});
   BOOST_TEST(m(std::vector<Tensor>{tensor({1.f})}).size() == 2u);
 }
 

@@ -158,8 +158,10 @@ BOOST_AUTO_TEST_CASE(integer_products_are_exact) {
   const Tensor one = tensor(uint8_t{200}), two = tensor(int8_t{-100});
   check::same(found(one, two), expected(one, two));
   check::same(found(row_zeros, column_zeros), expected(row_zeros.reshape({5, 1}), column_zeros));
-  check::same(run(node("MatMulInteger", {"a", "b", "c"}, {"y"}), {a, b, one}, kInt32), expected(one, tensor(int8_t{0})));
-  check::same(run(node("MatMulInteger", {"a", "b"}, {"y"}), {a, b}, kInt32), expected(tensor(uint8_t{0}), tensor(int8_t{0})));
+  check::same(run(node("MatMulInteger", {"a", "b", "c"}, {"y"}), {a, b, one}, kInt32),
+              expected(one, tensor(int8_t{0})));
+  check::same(run(node("MatMulInteger", {"a", "b"}, {"y"}), {a, b}, kInt32),
+              expected(tensor(uint8_t{0}), tensor(int8_t{0})));
 }
 
 BOOST_AUTO_TEST_CASE(recurrent) {

@@ -7,18 +7,10 @@
 namespace lazy::onnx {
 namespace {
 
-constexpr int kMostFunctions = 32;  // functions that call each other
+constexpr int kMostFunctions = 32;              // functions that call each other
+constexpr size_t kMostNodes = size_t{1} << 22;  // of all graphs and inlined functions
 
 bool is_default(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
-
-bool has_word(std::string_view words, std::string_view word) {
-  for (size_t at = 0; at < words.size();) {
-    const size_t end = std::min(words.find(' ', at), words.size());
-    if (words.substr(at, end - at) == word) return true;
-    at = end + 1;
-  }
-  return false;
-}
 
 std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
 
@@ -158,6 +150,13 @@ void Compiler::add_nodes(const std::vector<NodeProto>& nodes, Scope& scope) {
 }
 
 void Compiler::add_node(const NodeProto& n, Scope& scope) {
+  // Functions that call others twice each would grow without end.
+  if (++nodes_ > kMostNodes) {
+    if (nodes_ == kMostNodes + 1)
+      problems_.push_back("the model has more than " + std::to_string(kMostNodes) +
+                          " nodes, those of functions counted at each call");
+    return;
+  }
   Step step;
   step.node = n;
   step.version = scope.version;

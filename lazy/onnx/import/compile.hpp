@@ -60,6 +60,7 @@ class Compiler {
   ExternalFiles& external_;
   const MaybeDevice device_;
   int64_t version_ = 0;
+  size_t nodes_ = 0;
   std::vector<std::string> problems_;
   std::vector<std::pair<std::string, Tensor>> weights_;
   std::map<std::string, int> names_;  // how many weights have a name

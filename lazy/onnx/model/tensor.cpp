@@ -52,7 +52,8 @@ const TypeRow* row_of(DataType t) {
   return nullptr;
 }
 
-/// Gives back the pages of a mapped file that a copy has been made of; they are read again if they are needed again.
+/// Gives back the pages of a mapped file that a copy has been made of; they are read again if they are needed
+/// again.
 void forget_pages(std::string_view bytes) {
   constexpr uintptr_t kPage = 4096;
   const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
@@ -61,17 +62,19 @@ void forget_pages(std::string_view bytes) {
 }
 
 /// Copies values of a mapping, of which no more than a piece is in memory beside the copy.
-Tensor copied_in_pieces(const FileBytes& file, Range at, DType dtype, const Shape& shape, const MaybeDevice& device) {
+Tensor copied_in_pieces(const FileBytes& file, Range at, DType dtype, const Shape& shape,
+                        const MaybeDevice& device) {
   constexpr uint64_t kPiece = uint64_t{4} << 20;
   const auto copy = [&](char* to, uint64_t offset, uint64_t count) {
     for (uint64_t done = 0; done < count; done += kPiece) {
-      const std::string_view piece = file.bytes.substr(at.begin + offset + done, std::min(kPiece, count - done));
+      const std::string_view piece =
+          file.bytes.substr(at.begin + offset + done, std::min(kPiece, count - done));
       std::memcpy(to + done, piece.data(), piece.size());
       if (file.mapped) forget_pages(piece);
     }
   };
-  return Tensor(jit::from_pieces(copy, dtype, shape, device.given ? device.value : jit::default_device(file.site),
-                                 file.site));
+  return Tensor(jit::from_pieces(copy, dtype, shape,
+                                 device.given ? device.value : jit::default_device(file.site), file.site));
 }
 
 /// Makes a tensor of values that lie in the file as they do in memory. Those that are aligned share it.

@@ -31,6 +31,8 @@ Tensor stacked(Call& c, const std::vector<Value>& steps, int64_t axis) {
 void loop_op(Call& c) {
   const int64_t most = c.has(0) ? c.integer(0) : INT64_MAX;
   const auto [inputs, outputs] = c.arity("body");
+  if (inputs < 2 || outputs + 1 < inputs)
+    c.fail("the body takes " + std::to_string(inputs) + " values and gives " + std::to_string(outputs));
   const size_t carried = inputs - 2, scanned = outputs - 1 - carried;
   if (c.inputs() != carried + 2)
     c.fail("the body carries " + std::to_string(carried) + " values, not " + std::to_string(c.inputs() - 2));
@@ -69,7 +71,7 @@ std::vector<Value> scanned(Call& c, std::vector<Value> state, const std::vector<
                            const std::vector<int64_t>& axes, const std::vector<int64_t>& directions,
                            const std::vector<int64_t>& out_axes, const std::vector<int64_t>& out_directions,
                            int64_t length) {
-  const size_t carried = state.size(), results = c.arity("body").second - carried;
+  const size_t carried = state.size(), results = out_axes.size();
   std::vector<std::vector<Value>> steps(results);
   for (int64_t t = 0; t < length; ++t) {
     std::vector<Value> given = std::move(state);
@@ -90,9 +92,19 @@ std::vector<Value> scanned(Call& c, std::vector<Value> state, const std::vector<
   return state;
 }
 
+/// Returns the number of sequences that a scan goes through, once the body is seen to take `before` values
+/// less than the node.
+size_t sequences_of(Call& c, size_t before) {
+  const int64_t count = c.needed("num_scan_inputs");
+  const auto [inputs, outputs] = c.arity("body");
+  if (count < 1 || c.inputs() < before + static_cast<size_t>(count) || inputs != c.inputs() - before ||
+      outputs < inputs - static_cast<size_t>(count))
+    c.fail("the body takes " + std::to_string(inputs) + " values and gives " + std::to_string(outputs));
+  return static_cast<size_t>(count);
+}
+
 void scan_op(Call& c) {
-  const auto count = static_cast<size_t>(c.needed("num_scan_inputs"));
-  const size_t first = c.inputs() - count;
+  const size_t count = sequences_of(c, 0), first = c.inputs() - count;
   std::vector<Value> state;
   for (size_t i = 0; i < first; ++i) state.push_back(c.value(i));
   const std::vector<Tensor> sequences = c.tensors(first);
@@ -107,10 +119,11 @@ void scan_op(Call& c) {
 
 /// Scans each sequence of a batch by itself, as version 8 does.
 void scan_8_op(Call& c) {
-  const auto count = static_cast<size_t>(c.needed("num_scan_inputs"));
-  const size_t first = c.inputs() - count;
+  const size_t count = sequences_of(c, 1), first = c.inputs() - count;
   const int64_t batch = c.shape(first)[0];
-  const std::vector<int64_t> lengths = c.has(0) ? c.integers(size_t{0}) : std::vector<int64_t>();
+  const std::vector<int64_t> lengths = c.has(0) ? c.integers(0) : std::vector<int64_t>();
+  if (!lengths.empty() && lengths.size() != static_cast<size_t>(batch))
+    c.fail<ShapeError>("expected a length for each of " + std::to_string(batch) + " sequences");
   const size_t results = c.arity("body").second - (first - 1);
   std::vector<std::vector<Value>> all(first - 1 + results);
   for (int64_t b = 0; b < batch; ++b) {

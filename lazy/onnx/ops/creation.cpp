@@ -1,5 +1,6 @@
 #include "lazy/ops/creation.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "lazy/onnx/model/tensor.hpp"
@@ -32,11 +33,10 @@ void constant_of_shape_op(Call& c) {
       c.fail<ShapeError>("attribute 'value' needs one element");
     value = *given.known();
   }
-  if (numel(shape) <= kMostKnown) {
-    for (const int64_t n : shape)
-      if (n < 0) c.fail<ShapeError>("an extent is negative: " + to_string(shape));
+  const bool negative = std::any_of(shape.begin(), shape.end(), [](int64_t n) { return n < 0; });
+  if (negative || !countable(shape)) c.fail<ShapeError>("no tensor has the shape " + to_string(shape));
+  if (numel(shape) <= kMostKnown)
     return c.give(known_at(value, std::vector<size_t>(static_cast<size_t>(numel(shape)), 0), shape));
-  }
   c.give(full(ShapeArg(shape), value.real() ? ScalarNumber(value.reals[0]) : ScalarNumber(value.integers[0]),
               value.dtype, c.device(), c.site()));
 }
@@ -49,8 +49,11 @@ void range_op(Call& c) {
     return c.give(arange(start.reals[0], limit.reals[0], delta.reals[0], start.dtype, c.device(), c.site()));
   const int64_t a = start.integers[0], b = limit.integers[0], d = delta.integers[0];
   if (d == 0) c.fail<ShapeError>("the step is 0");
-  const int64_t span = d > 0 ? b - a : a - b, step = d > 0 ? d : -d,
-                count = span <= 0 ? 0 : (span - 1) / step + 1;
+  int64_t span = 0, step = d;
+  if ((d > 0 ? __builtin_sub_overflow(b, a, &span) : __builtin_sub_overflow(a, b, &span)) ||
+      (d < 0 && __builtin_sub_overflow(int64_t{0}, d, &step)))
+    c.fail<ShapeError>("there are too many numbers from " + std::to_string(a) + " to " + std::to_string(b));
+  const int64_t count = span <= 0 ? 0 : (span - 1) / step + 1;
   if (count > kMostKnown) return c.give(arange(a, b, d, start.dtype, c.device(), c.site()));
   Known r = Known::of(start.dtype, {count});
   for (int64_t i = 0; i < count; ++i) r.set(static_cast<size_t>(i), a + i * d);

@@ -34,6 +34,8 @@ double overlap(const Box& a, const Box& b) {
 /// Chooses boxes one after another, which is no op on tensors: boxes and scores are read.
 void non_max_suppression_op(Call& c) {
   const Shape shape = c.shape(1);
+  if (shape.size() != 3 || c.shape(0) != Shape{shape[0], shape[2], 4})
+    c.fail<ShapeError>("boxes " + to_string(c.shape(0)) + " don't fit scores " + to_string(shape));
   const int64_t batches = shape[0], classes = shape[1], count = shape[2];
   const int64_t most = c.has(2) ? c.integer(2) : 0;
   const double limit = c.has(3) ? c.number(3) : 0;
@@ -176,6 +178,9 @@ Tensor pooled_regions(Call& c, Sampler& sampler, const Tensor& rois, const Tenso
 void roi_align_op(Call& c) {
   const int64_t height = c.integer("output_height", 1), width = c.integer("output_width", 1),
                 ratio = c.integer("sampling_ratio", 0);
+  if (c.rank(0) != 4 || c.rank(1) != 2 || c.shape(1)[1] != 4 || c.shape(2) != Shape{c.shape(1)[0]} ||
+      height < 1 || width < 1)
+    c.fail<ShapeError>("regions " + to_string(c.shape(1)) + " don't fit images " + to_string(c.shape(0)));
   Sampler sampler(c, c.tensor(0));
   if (ratio > 0)
     return c.give(pooled_regions(c, sampler, c.tensor(1), c.tensor(2), height, width, ratio, ratio));
@@ -197,13 +202,15 @@ void roi_align_op(Call& c) {
 
 void deform_conv_op(Call& c) {
   const Shape shape = c.shape(0), weights = c.shape(1);
-  if (shape.size() != 4)
+  if (shape.size() != 4 || weights.size() != 4)
     c.fail<ShapeError>("images of two spatial axes are supported, not " + to_string(shape));
   const Windows w(c, shape, {weights[2], weights[3]});
   const std::vector<int64_t> count = w.count(shape);
   const int64_t groups = c.integer("group", 1), parts = c.integer("offset_group", 1),
                 taps = weights[2] * weights[3];
   const int64_t batch = shape[0], channels = shape[1], rows = count[0], columns = count[1];
+  if (groups < 1 || parts < 1 || channels % groups != 0 || channels % parts != 0 || weights[0] % groups != 0)
+    c.fail<ShapeError>("channels make no such groups");
   // Offsets, (N, parts, taps, 2, rows, columns), move the places where windows read.
   const Tensor offsets = reshape(c[2], {batch, parts, taps, 2, rows, columns});
   const DType dtype = c.dtype(0);
@@ -260,12 +267,21 @@ void tf_idf_vectorizer_op(Call& c) {
   const std::string_view mode = c.text("mode", "TF");
   std::map<std::vector<int64_t>, size_t> places;  // of an n-gram: its number
   size_t number = 0;
+  int64_t last = 0;
+  for (const int64_t n : counts) {
+    if (n < last || n > static_cast<int64_t>(pool.size()))
+      c.fail("attribute 'ngram_counts' does not ascend in the pool");
+    last = n;
+  }
   for (size_t n = 1; n <= counts.size(); ++n) {
     const auto end = static_cast<size_t>(n < counts.size() ? counts[n] : static_cast<int64_t>(pool.size()));
     for (auto at = static_cast<size_t>(counts[n - 1]); at + n <= end; at += n)
       places[{pool.begin() + static_cast<std::ptrdiff_t>(at),
               pool.begin() + static_cast<std::ptrdiff_t>(at + n)}] = number++;
   }
+  const bool negative = std::any_of(indexes.begin(), indexes.end(), [](int64_t i) { return i < 0; });
+  if (negative || number > indexes.size() || (!weights.empty() && weights.size() != indexes.size()))
+    c.fail("n-grams, attribute 'ngram_indexes' and attribute 'weights' differ in number");
   const int64_t width = indexes.empty() ? 0 : *std::max_element(indexes.begin(), indexes.end()) + 1;
   const Known x = c.elements(0);
   const int64_t rows = c.rank(0) == 2 ? c.shape(0)[0] : 1,
@@ -273,7 +289,7 @@ void tf_idf_vectorizer_op(Call& c) {
   std::vector<float> result(static_cast<size_t>(rows * width), 0);
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t n = least; n <= most; ++n)
-      for (int64_t step = 1; step <= (n == 1 ? 1 : skips + 1); ++step)
+      for (int64_t step = 1; n > 0 && step <= (n == 1 ? 1 : skips + 1); ++step)
         for (int64_t begin = 0; begin + (n - 1) * step < length; ++begin) {
           std::vector<int64_t> gram;
           for (int64_t i = 0; i < n; ++i)

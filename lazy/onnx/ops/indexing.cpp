@@ -57,6 +57,8 @@ std::string check_reduction(const NodeProto& n) {
 void scatter_elements_op(Call& c) {
   const int axis = c.axis(c.integer("axis", 0), c.rank(0));
   const Shape shape = c.shape(0), given = c.shape(1);
+  if (given.size() != shape.size())
+    c.fail<ShapeError>("indices " + to_string(given) + " don't have the dimensions of " + to_string(shape));
   std::vector<Index> part(static_cast<size_t>(shape.size()), Index(_, c.site()));
   bool whole = true;
   for (int i = 0; i < shape.size(); ++i) {
@@ -94,7 +96,7 @@ void gather_nd_op(Call& c) {
   const int batch = static_cast<int>(c.integer("batch_dims", 0)), rank = shape.size();
   if (index.empty()) c.fail<ShapeError>("indices need a dimension");
   const int64_t count = index.back();
-  if (batch + count > rank || batch >= index.size())
+  if (batch < 0 || batch + count > rank || batch >= index.size())
     c.fail<ShapeError>("indices " + to_string(index) + " don't fit " + to_string(shape));
   const int tuple = batch + static_cast<int>(count);
   int64_t batches = 1, extent = 1;

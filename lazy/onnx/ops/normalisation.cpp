@@ -53,7 +53,10 @@ void layer_normalization_op(Call& c) {
 }
 
 void group_normalization_op(Call& c) {
+  if (c.rank(0) < 2) c.fail<ShapeError>("expected (N, C, ...), found " + to_string(c.shape(0)));
   const int64_t groups = c.needed("num_groups"), channels = c.shape(0)[1];
+  if (groups < 1 || channels % groups != 0)
+    c.fail<ShapeError>(std::to_string(channels) + " channels make no " + std::to_string(groups) + " groups");
   const double eps = c.real("epsilon", 1e-5);
   const auto by_channel = [&](size_t i) {
     if (c.version() >= 21 || c.shape(i)[0] == channels) return c.tensor(i);

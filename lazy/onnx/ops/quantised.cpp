@@ -97,8 +97,8 @@ Tensor shifted(Call& c, size_t operand, size_t zero_point, int axis) {
   return subtract(c.arg(x), c.arg(zero));
 }
 
-/// Returns a zero point as int32 that broadcasts over matrices: one of one dimension has a number for each index of `axis`, counted
-/// from the end. Undefined if there is none, or 0 is all it is known to be.
+/// Returns a zero point as int32 that broadcasts over matrices: one of one dimension has a number for each
+/// index of `axis`, counted from the end. Undefined if there is none, or 0 is all it is known to be.
 Tensor zero_point_of(Call& c, size_t i, int axis) {
   if (!c.has(i)) return {};
   if (const Known* const k = c.value(i).known();
@@ -114,8 +114,9 @@ Tensor zero_point_of(Call& c, size_t i, int axis) {
   return reshape(c.arg(zero), ShapeArg(places));
 }
 
-/// Multiplies matrices of 8 bits less their zero points, exactly. Products are those of the operands as they are, for which there are
-/// instructions; sums of rows and columns take out what zero points add, and those of weights stay.
+/// Multiplies matrices of 8 bits less their zero points, exactly. Products are those of the operands as they
+/// are, for which there are instructions; sums of rows and columns take out what zero points add, and those
+/// of weights stay.
 Tensor integer_product(Call& c, size_t a, size_t a_zero, size_t b, size_t b_zero) {
   if (c.rank(a) < 2 || c.rank(b) < 2)
     return matmul(c.arg(shifted(c, a, a_zero, -2)), c.arg(shifted(c, b, b_zero, -1)));

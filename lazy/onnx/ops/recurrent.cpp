@@ -58,8 +58,7 @@ std::string check_recurrent(const NodeProto& n) {
   for (const AttributeProto& a : n.attribute) {
     if (a.name == "activations")
       for (const std::string_view f : a.strings)
-        if (kNames.find(lower_case(f)) == kNames.npos)
-          return "activation '" + std::string(f) + "' is not supported";
+        if (!has_word(kNames, lower_case(f))) return "activation '" + std::string(f) + "' is not supported";
     if (a.name == "direction" && a.s != "forward" && a.s != "reverse" && a.s != "bidirectional")
       return "direction '" + std::string(a.s) + "' is not supported";
   }
@@ -232,6 +231,8 @@ std::vector<GateFunction> functions_of(Call& c, Cell cell, size_t direction) {
 
 template <Cell cell>
 void recurrent_op(Call& c) {
+  if (c.rank(0) != 3 || c.rank(1) != 3 || c.rank(2) != 3)
+    c.fail<ShapeError>("expected sequences and weights of 3 dimensions");
   const bool batch_first = c.integer("layout", 0) != 0;
   const std::string_view direction = c.text("direction", "forward");
   const Tensor x = batch_first ? swapaxes(c[0], 0, 1) : c.tensor(0);

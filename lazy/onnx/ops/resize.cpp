@@ -149,6 +149,10 @@ std::optional<InterpolateOptions> as_interpolation(const ResizeOptions& o,
 }
 
 void resize_axes(Call& c, const ResizeOptions& o, const std::vector<ResizedAxis>& axes) {
+  for (const ResizedAxis& a : axes)
+    if (a.from < 1 || a.to < 1)
+      c.fail<ShapeError>("axis " + std::to_string(a.axis) + " can't be resized from " +
+                         std::to_string(a.from) + " to " + std::to_string(a.to) + " elements");
   if (const auto interpolation = as_interpolation(o, axes, c.rank(0)); interpolation && is_float(c.dtype(0)))
     return c.give(interpolate(c[0], *interpolation).astype(c.dtype(0), c.site()));
   Tensor x = c.tensor(0);
@@ -179,7 +183,10 @@ std::vector<ResizedAxis> scaled_axes(Call& c, const std::vector<double>& scales,
   for (int i = 0; i < axes.size(); ++i) {
     const int a = static_cast<int>(axes[i]);
     const double s = scales[static_cast<size_t>(i)];
-    all.push_back({a, shape[a], static_cast<int64_t>(std::floor(static_cast<double>(shape[a]) * s)), s});
+    const double to = std::floor(static_cast<double>(shape[a]) * s);
+    constexpr double kMost = 0x1p31;
+    if (!(to >= 0 && to < kMost)) c.fail<ShapeError>("scale " + std::to_string(s) + " is out of range");
+    all.push_back({a, shape[a], static_cast<int64_t>(to), s});
   }
   return all;
 }
@@ -253,7 +260,7 @@ std::string check_resize(const NodeProto& n) {
        "tf_half_pixel_for_nn"}};
   for (const AttributeProto& a : n.attribute)
     for (const auto& [name, values] : kKnown)
-      if (a.name == name && values.find(a.s) == values.npos)
+      if (a.name == name && !has_word(values, a.s))
         return std::string(name) + " '" + std::string(a.s) + "' is not supported";
   return {};
 }
@@ -273,9 +280,8 @@ std::string check_grid_sample(const NodeProto& n) {
   constexpr std::string_view kModes = "linear bilinear nearest cubic bicubic",
                              kPaddings = "zeros border reflection";
   for (const AttributeProto& a : n.attribute) {
-    if (a.name == "mode" && kModes.find(a.s) == kModes.npos)
-      return "mode '" + std::string(a.s) + "' is not supported";
-    if (a.name == "padding_mode" && kPaddings.find(a.s) == kPaddings.npos)
+    if (a.name == "mode" && !has_word(kModes, a.s)) return "mode '" + std::string(a.s) + "' is not supported";
+    if (a.name == "padding_mode" && !has_word(kPaddings, a.s))
       return "padding_mode '" + std::string(a.s) + "' is not supported";
   }
   return {};

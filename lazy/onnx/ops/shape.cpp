@@ -47,7 +47,7 @@ void reshape_op(Call& c) {
   const Shape given = c.shape(0);
   Shape shape;
   int open = -1;
-  int64_t known = 1;
+  uint64_t known = 1;
   for (size_t i = 0; i < target.size(); ++i) {
     int64_t n = target[i];
     if (n == 0 && !c.integer("allowzero", 0)) {
@@ -57,10 +57,11 @@ void reshape_op(Call& c) {
       n = given[static_cast<int>(i)];
     }
     if (n == -1) open = static_cast<int>(i);
-    else known *= n;
+    else known *= static_cast<uint64_t>(n);
     shape.push_back(n);
   }
-  if (open >= 0 && known != 0) shape[open] = numel(given) / known;
+  if (open >= 0 && known != 0)
+    shape[open] = static_cast<int64_t>(static_cast<uint64_t>(numel(given)) / known);
   reshaped(c, shape);
 }
 
@@ -98,6 +99,9 @@ void unsqueeze_op(Call& c) {
   const std::vector<int64_t> named = given_axes(c);
   const int rank = given.size() + static_cast<int>(named.size());
   const Dims axes = c.axes(named, rank);
+  for (int i = 0; i < axes.size(); ++i)
+    if (std::count(axes.begin(), axes.end(), axes[i]) > 1)
+      c.fail<IndexError>("axis " + std::to_string(axes[i]) + " is named twice");
   Shape shape;
   for (int i = 0, from = 0; i < rank; ++i)
     shape.push_back(std::find(axes.begin(), axes.end(), i) != axes.end() ? 1 : given[from++]);
@@ -131,7 +135,9 @@ void transpose_op(Call& c) {
 void expand_op(Call& c) {
   const Shape given = c.shape(0), target{std::span<const int64_t>(c.integers(1))};
   const std::optional<Shape> shape = broadcast_shape(given, target);
-  if (!shape) c.fail<ShapeError>(to_string(given) + " does not broadcast to " + to_string(target));
+  const bool negative = std::any_of(target.begin(), target.end(), [](int64_t n) { return n < 0; });
+  if (!shape || negative)
+    c.fail<ShapeError>(to_string(given) + " does not broadcast to " + to_string(target));
   const Known* const k = c.value(0).known();
   if (k && numel(*shape) <= kMostKnown) return c.give(known_at(*k, broadcast_places(given, *shape), *shape));
   c.give(broadcast_to(c[0], ShapeArg(*shape)));
@@ -173,11 +179,13 @@ void split_op(Call& c) {
   if (sizes.empty()) {
     const int64_t count = c.version() >= 18 ? c.integer("num_outputs", static_cast<int64_t>(c.outputs()))
                                             : static_cast<int64_t>(c.outputs());
+    if (count < 1) c.fail<ShapeError>("an axis is split into one part or more, not " + std::to_string(count));
     const int64_t most = (extent + count - 1) / count;
     for (int64_t i = 0, left = extent; i < count; ++i, left -= sizes.back())
       sizes.push_back(std::min(most, left));
   }
-  if (std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) != extent)
+  const bool negative = std::any_of(sizes.begin(), sizes.end(), [](int64_t n) { return n < 0; });
+  if (negative || std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) != extent)
     c.fail<ShapeError>("the parts do not add up to " + std::to_string(extent) + ", the extent of axis " +
                        std::to_string(axis));
   const Known* const k = c.value(0).known();

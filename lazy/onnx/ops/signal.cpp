@@ -94,7 +94,7 @@ void stft_op(Call& c) {
 
 /// Gives a window that is a sum of cosines.
 void cosine_window(Call& c, std::initializer_list<double> factors) {
-  const int64_t size = c.integer(size_t{0});
+  const int64_t size = c.integer(0);
   const int64_t period = c.integer("periodic", 1) ? size : size - 1;
   const DType dtype =
       c.has("output_datatype") ? *dtype_of(static_cast<DataType>(c.integer("output_datatype", 1))) : float32;
@@ -118,8 +118,9 @@ std::string check_window(const NodeProto& n) {
 }
 
 void mel_weight_matrix_op(Call& c) {
-  const int64_t bins = c.integer(size_t{0}), length = c.integer(1), rate = c.integer(2),
+  const int64_t bins = c.integer(0), length = c.integer(1), rate = c.integer(2),
                 rows = length / 2 + 1;
+  if (bins < 1 || length < 1 || rate < 1) c.fail<ShapeError>("bins, length and sample rate are 1 or more");
   const DType dtype =
       c.has("output_datatype") ? *dtype_of(static_cast<DataType>(c.integer("output_datatype", 1))) : float32;
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };

@@ -1,5 +1,6 @@
 #include "lazy/onnx/ops/table.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
@@ -33,6 +34,15 @@ const Operator* find_operator(std::string_view name, int64_t version) {
   for (const Operator* const o : found->second)
     if (o->since <= version && version <= o->until) return o;
   return nullptr;
+}
+
+bool has_word(std::string_view words, std::string_view word) {
+  for (size_t at = 0; at < words.size();) {
+    const size_t end = std::min(words.find(' ', at), words.size());
+    if (words.substr(at, end - at) == word) return true;
+    at = end + 1;
+  }
+  return false;
 }
 
 bool has_operator(std::string_view name) { return operators_by_name().contains(name); }

@@ -40,6 +40,8 @@ std::span<const Operator> detection_operators();
 std::span<const Operator> loss_operators();
 std::span<const Operator> control_operators();
 
+/// True if one of the words, separated by spaces, is this one.
+bool has_word(std::string_view words, std::string_view word);
 /// Returns all families.
 std::span<const std::span<const Operator>> all_operators();
 /// Returns the operator of that name for a version of the opset; null if there is none.

@@ -52,7 +52,8 @@ void Known::set(size_t i, int64_t v) {
   });
 }
 
-std::optional<Known> known_elements(const Tensor& t, int64_t most_integers, int64_t most_reals, const Site& s) {
+std::optional<Known> known_elements(const Tensor& t, int64_t most_integers, int64_t most_reals,
+                                    const Site& s) {
   const DType dtype = t.dtype(s);
   if (dtype == DType::uint64 || t.size(s) > (is_float(dtype) ? most_reals : most_integers)) return {};
   Known k = Known::of(t.dtype(s), t.shape(s));

@@ -138,6 +138,8 @@ void conv_transpose_op(Call& c) {
   if (target.size() == n + 2) target.erase(target.begin(), target.begin() + 2);
   if (target.empty() && mode.starts_with("SAME"))
     for (size_t i = 0; i < n; ++i) target.push_back(shape[static_cast<int>(i) + 2] * w.stride[i]);
+  if (!target.empty() && target.size() != n)
+    c.fail<ShapeError>("output_shape needs an extent for each spatial axis");
   for (size_t i = 0; i < n && !target.empty(); ++i) {
     const int64_t all = whole[i] - target[i];
     before[i] = mode == "SAME_UPPER" ? all / 2 : all - all / 2;
@@ -293,6 +295,7 @@ void max_unpool_op(Call& c) {
   if (c.has(2)) {
     std::vector<int64_t> after;
     const std::vector<int64_t> target = c.integers(2);
+    if (target.size() != w.size() + 2) c.fail<ShapeError>("expected an extent of the result for each axis");
     for (size_t i = 0; i < w.size(); ++i) after.push_back(target[i + 2] - shape[static_cast<int>(i) + 2]);
     image = pad_image(c, image, std::vector<int64_t>(w.size(), 0), after, 0);
   }
@@ -304,6 +307,8 @@ void col2im_op(Call& c) {
   Shape shape{c.shape(0)[0], 1};
   int64_t elements = 1;
   for (const int64_t b : block) elements *= b;
+  if (c.rank(0) != 3 || elements < 1 || c.shape(0)[1] % elements != 0)
+    c.fail<ShapeError>("columns " + to_string(c.shape(0)) + " make no blocks of " + std::to_string(elements));
   shape[1] = c.shape(0)[1] / elements;
   for (const int64_t n : image) shape.push_back(n);
   const Windows w(c, shape, block);
