@@ -35,7 +35,7 @@ void constant_of_shape_op(Call& c) {
   }
   const bool negative = std::any_of(shape.begin(), shape.end(), [](int64_t n) { return n < 0; });
   if (negative || !countable(shape)) c.fail<ShapeError>("no tensor has the shape " + to_string(shape));
-  if (numel(shape) <= kMostKnown)
+  if (shape.size() <= 1 ? numel(shape) <= kMostKnown : stays_small(shape, 1))
     return c.give(known_at(value, std::vector<size_t>(static_cast<size_t>(numel(shape)), 0), shape));
   c.give(full(ShapeArg(shape), value.real() ? ScalarNumber(value.reals[0]) : ScalarNumber(value.integers[0]),
               value.dtype, c.device(), c.site()));

@@ -47,6 +47,14 @@ void divide_op(Call& c) {
 
 void pow_op(Call& c) {
   const DType dtype = c.dtype(0);
+  // Squares and cubes are products, as exporters write norms and gelu: a general power costs forty
+  // instructions.
+  if (const Known* const k = c.value(1).known();
+      k && k->size() == 1 && k->shape.size() <= c.rank(0) && is_float(dtype)) {
+    const Tensor square_of = square(c[0]);
+    if (k->number(0) == 2) return c.give(square_of);
+    if (k->number(0) == 3) return c.give(multiply(c.arg(square_of), c[0]));
+  }
   const Tensor exponent = aligned(c);
   if (is_int(dtype) && is_float(exponent.dtype(c.site())))
     return c.give(pow(c.arg(c.tensor(0).astype(float64, c.site())), c.arg(exponent.astype(float64, c.site())))
@@ -113,7 +121,7 @@ bool known_where(Call& c) {
   const Known &q = *c.value(0).known(), &a = *c.value(1).known(), &b = *c.value(2).known();
   const auto ab = broadcast_shape(a.shape, b.shape);
   const auto shape = ab ? broadcast_shape(q.shape, *ab) : std::nullopt;
-  if (!shape || numel(*shape) > kMostKnown) return false;
+  if (!shape || !stays_small(*shape, std::max({q.size(), a.size(), b.size()}))) return false;
   const auto at_q = broadcast_places(q.shape, *shape), at_a = broadcast_places(a.shape, *shape),
              at_b = broadcast_places(b.shape, *shape);
   Known r = Known::of(a.dtype, *shape);

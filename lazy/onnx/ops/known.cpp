@@ -2,6 +2,12 @@
 
 namespace lazy::onnx {
 
+bool stays_small(const Shape& result, size_t largest) {
+  constexpr size_t kFew = 64;
+  const auto size = static_cast<size_t>(numel(result));
+  return size <= std::max(largest, kFew) && size <= static_cast<size_t>(kMostKnown);
+}
+
 bool all_known(const Call& c) {
   for (size_t i = 0; i < c.inputs(); ++i)
     if (c.has(i) && !c.value(i).known()) return false;
@@ -59,7 +65,8 @@ bool known_binary(Call& c, double (*real)(double, double), int64_t (*integer)(in
   if (c.inputs() != 2 || !all_known(c)) return false;
   const Known &a = *c.value(0).known(), &b = *c.value(1).known();
   const std::optional<Shape> shape = broadcast_shape(a.shape, b.shape);
-  if (!shape || numel(*shape) > kMostKnown || a.real() != b.real() || (a.real() ? !real : !integer))
+  if (!shape || !stays_small(*shape, std::max(a.size(), b.size())) || a.real() != b.real() ||
+      (a.real() ? !real : !integer))
     return false;
   const auto at_a = broadcast_places(a.shape, *shape), at_b = broadcast_places(b.shape, *shape);
   Known r = Known::of(compares ? DType::bool_ : a.dtype, *shape);

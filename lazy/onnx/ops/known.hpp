@@ -4,6 +4,10 @@
 
 namespace lazy::onnx {
 
+/// True if a result is to be known: it is small, and no larger than the largest input unless it has but few
+/// elements. What grows by broadcasting, such as a mask, is no arithmetic on shapes: as ops, it is one
+/// program for all sizes.
+bool stays_small(const Shape& result, size_t largest);
 /// True if all inputs that are there are known.
 bool all_known(const Call&);
 /// Gives output 0 the op of each element of one or of two inputs, which broadcast, computed as float64 or

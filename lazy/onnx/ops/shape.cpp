@@ -139,7 +139,8 @@ void expand_op(Call& c) {
   if (!shape || negative)
     c.fail<ShapeError>(to_string(given) + " does not broadcast to " + to_string(target));
   const Known* const k = c.value(0).known();
-  if (k && numel(*shape) <= kMostKnown) return c.give(known_at(*k, broadcast_places(given, *shape), *shape));
+  if (k && stays_small(*shape, k->size()))
+    return c.give(known_at(*k, broadcast_places(given, *shape), *shape));
   c.give(broadcast_to(c[0], ShapeArg(*shape)));
 }
 

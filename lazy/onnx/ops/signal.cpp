@@ -118,8 +118,7 @@ std::string check_window(const NodeProto& n) {
 }
 
 void mel_weight_matrix_op(Call& c) {
-  const int64_t bins = c.integer(0), length = c.integer(1), rate = c.integer(2),
-                rows = length / 2 + 1;
+  const int64_t bins = c.integer(0), length = c.integer(1), rate = c.integer(2), rows = length / 2 + 1;
   if (bins < 1 || length < 1 || rate < 1) c.fail<ShapeError>("bins, length and sample rate are 1 or more");
   const DType dtype =
       c.has("output_datatype") ? *dtype_of(static_cast<DataType>(c.integer("output_datatype", 1))) : float32;
