@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(loops) {
   // The body adds the number of the step, and w of the graph around it, until the sum is above 10.
   const Message body =
       Graph{.inputs = {any("i", kInt64), any("go", kBool), any("s")},
-            .outputs = {any("on", kBool), any("next"), any("row")},
+            .outputs = {any("on", kBool), any("next"), value("row", {})},
             .nodes = {node("Cast", {"i"}, {"f"}, {attribute("to", kFloat)}), node("Add", {"s", "f"}, {"t"}),
                       node("Add", {"t", "w"}, {"next"}), node("Less", {"next", "ten"}, {"on"}),
                       node("Identity", {"next"}, {"row"})},
@@ -137,6 +137,8 @@ BOOST_AUTO_TEST_CASE(loops) {
   equal(stopped.at("y"), float32, {}, {10});
   equal(stopped.at("rows"), float32, {4}, {1, 3, 6, 10});
   equal(m({{"x", tensor(0.f)}, {"n", tensor(2)}}).at("rows"), float32, {2}, {1, 3});
+  // Without a step there are no rows of the shape that the file says.
+  equal(m({{"x", tensor(0.f)}, {"n", tensor(0)}}).at("rows"), float32, {0}, {});
 }
 
 BOOST_AUTO_TEST_CASE(scans) {

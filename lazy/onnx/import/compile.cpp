@@ -14,6 +14,18 @@ bool is_default(std::string_view domain) { return domain.empty() || domain == "a
 
 std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
 
+/// Returns what is said of a value whose extents are all known; nothing for others.
+std::optional<StaticType> static_type(const TypeProto& type) {
+  const std::optional<DType> dtype = dtype_of(type.elem_type);
+  if (type.kind != TypeKind::tensor || !type.has_shape || !dtype || type.shape.size() >= kMaxRank) return {};
+  StaticType r{*dtype, {}};
+  for (const Dimension& d : type.shape) {
+    if (!d.value || *d.value < 0) return {};
+    r.shape.push_back(*d.value);
+  }
+  return r;
+}
+
 /// Marks, from the last step to the first one, which inputs are read for the last time.
 void mark_last_reads(Graph& graph) {
   std::vector<bool> needed(graph.places, false);
@@ -50,14 +62,14 @@ void Compiler::problem(const NodeProto& n, const std::string& what) {
   problems_.push_back(describe(n) + ": " + what);
 }
 
-int64_t Compiler::version_of(const std::vector<OperatorSetId>& opsets, const std::string& who) {
-  int64_t version = 0;
+int64_t Compiler::version_of(const std::vector<OperatorSetId>& opsets, const std::string& who, int64_t otherwise) {
+  int64_t version = otherwise;
   for (const OperatorSetId& o : opsets)
     if (is_default(o.domain)) version = o.version;
   if (version > kNewestOpset)
     problems_.push_back(who + " is of opset " + std::to_string(version) + ", which is newer than " +
                         std::to_string(kNewestOpset) + ", the newest one that is known");
-  return version ? version : 1;
+  return version;
 }
 
 std::unique_ptr<Graph> Compiler::compile() {
@@ -66,7 +78,7 @@ std::unique_ptr<Graph> Compiler::compile() {
     problems_.push_back("the file is of ir_version " + std::to_string(model_.ir_version) +
                         ", which is newer than " + std::to_string(kNewestIr) +
                         ", the newest one that is known");
-  version_ = version_of(model_.opset_import, "the model");
+  version_ = version_of(model_.opset_import, "the model", 1);
   if (model_.training) problems_.emplace_back("training information (training_info) is not supported");
   auto graph = std::make_unique<Graph>();
   Scope scope;
@@ -101,7 +113,7 @@ std::unique_ptr<Graph> Compiler::function_of(const FunctionProto& f, const NodeP
   Scope scope;
   scope.graph = graph.get();
   scope.attributes = &attributes;
-  scope.version = version_of(f.opset_import, "function " + in_quotes(f.name));
+  scope.version = version_of(f.opset_import, "function " + in_quotes(f.name), caller.version);
   scope.depth = caller.depth + 1;
   for (const std::string_view name : f.input) graph->inputs.push_back(add_place(scope, name));
   add_nodes(f.node, scope);
@@ -139,6 +151,7 @@ void Compiler::fill(const GraphProto& g, Scope& scope) {
     const size_t place = find_place(scope, v.name);
     if (!place) problems_.push_back("nothing gives the output " + in_quotes(v.name));
     graph.outputs.push_back(place);
+    graph.output_types.push_back(static_type(v.type));
   }
   mark_last_reads(graph);
 }

@@ -53,7 +53,8 @@ class Compiler {
   bool has_values(const TensorProto&, const std::string& who);
   void problem(const NodeProto&, const std::string& what);
   const FunctionProto* find_function(const NodeProto&) const;
-  int64_t version_of(const std::vector<OperatorSetId>&, const std::string& who);
+  /// Returns the version of the default domain, or another one if nothing is said of it.
+  int64_t version_of(const std::vector<OperatorSetId>&, const std::string& who, int64_t otherwise);
 
   const detail::FileBytes& file_;
   const ModelProto& model_;

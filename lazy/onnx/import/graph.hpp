@@ -45,6 +45,7 @@ struct Constant {
 struct Graph {
   size_t places = 1;  // place 0 has nothing
   std::vector<size_t> inputs, outputs;
+  std::vector<std::optional<StaticType>> output_types;  // of a function none
   std::vector<Capture> captures;
   std::vector<Constant> constants;
   std::vector<Step> steps;

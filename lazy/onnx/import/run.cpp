@@ -21,6 +21,10 @@ class StepCall final : public Call {
   std::pair<size_t, size_t> arity(std::string_view graph) const override {
     return {find(graph).inputs.size(), find(graph).outputs.size()};
   }
+  std::optional<StaticType> output_type(std::string_view graph, size_t i) const override {
+    const auto& types = find(graph).output_types;
+    return i < types.size() ? types[i] : std::nullopt;
+  }
   Value attribute_tensor(std::string_view name) const override {
     for (const auto& [attribute, value] : step_.tensors)
       if (attribute == name) return value;

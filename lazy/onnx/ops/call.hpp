@@ -15,6 +15,12 @@
 
 namespace lazy::onnx {
 
+/// Holds dtype and shape of a value, as a file says them.
+struct StaticType {
+  DType dtype;
+  Shape shape;
+};
+
 class Call {
  public:
   /// Holds what is the same for all nodes of a run.
@@ -91,6 +97,8 @@ class Call {
   virtual std::vector<Value> run(std::string_view graph, std::span<const Value> inputs) = 0;
   /// Returns the numbers of a graph's inputs and outputs.
   virtual std::pair<size_t, size_t> arity(std::string_view graph) const = 0;
+  /// Returns what the file says of output i of a graph, if its extents are all known.
+  virtual std::optional<StaticType> output_type(std::string_view graph, size_t i) const = 0;
   /// Returns the tensor of an attribute.
   virtual Value attribute_tensor(std::string_view name) const = 0;
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "lazy/onnx/ops/table.hpp"
+#include "lazy/ops/creation.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/rearranging.hpp"
@@ -20,12 +21,15 @@ void if_op(Call& c) {
   for (size_t i = 0; i < r.size(); ++i) c.give(i, std::move(r[i]));
 }
 
-/// Joins what the steps of a loop gave along a new axis.
-Tensor stacked(Call& c, const std::vector<Value>& steps, int64_t axis) {
+/// Joins what the steps of a loop gave as output i of its body along a new axis. No steps give what the file says of it, no times.
+Tensor stacked(Call& c, const std::vector<Value>& steps, int64_t axis, size_t i) {
   std::vector<Tensor> all;
   for (const Value& v : steps) all.push_back(v.tensor(c.device(), c.site()));
-  if (all.empty()) c.fail("a loop without steps has no value to stack: its shape is not known");
-  return stack(all, axis, c.site());
+  if (!all.empty()) return stack(all, axis, c.site());
+  const std::optional<StaticType> type = c.output_type("body", i);
+  if (!type) c.fail("a loop without steps has no value to stack, and the file does not say its shape");
+  const Tensor one = zeros(ShapeArg(type->shape), type->dtype, c.device(), c.site());
+  return narrow(c.arg(stack({one}, axis, c.site())), axis, 0, 0);
 }
 
 void loop_op(Call& c) {
@@ -55,7 +59,7 @@ void loop_op(Call& c) {
   }
   for (size_t j = 0; j < carried; ++j) c.give(j, std::move(state[j]));
   for (size_t j = 0; j < scanned; ++j)
-    if (c.wants(carried + j)) c.give(carried + j, stacked(c, steps[j], 0));
+    if (c.wants(carried + j)) c.give(carried + j, stacked(c, steps[j], 0, 1 + carried + j));
 }
 
 /// Returns the list of an attribute with a number for each of `count` values, 0 if it is left out.
@@ -87,7 +91,7 @@ std::vector<Value> scanned(Call& c, std::vector<Value> state, const std::vector<
   }
   for (size_t i = 0; i < results; ++i) {
     if (out_directions[i]) std::reverse(steps[i].begin(), steps[i].end());
-    state.emplace_back(stacked(c, steps[i], out_axes[i]));
+    state.emplace_back(stacked(c, steps[i], out_axes[i], carried + i));
   }
   return state;
 }
@@ -139,7 +143,7 @@ void scan_8_op(Call& c) {
                                    std::vector<int64_t>(results), length);
     for (size_t i = 0; i < all.size(); ++i) all[i].push_back(std::move(r[i]));
   }
-  for (size_t i = 0; i < all.size(); ++i) c.give(i, stacked(c, all[i], 0));
+  for (size_t i = 0; i < all.size(); ++i) c.give(i, stacked(c, all[i], 0, i));
 }
 
 const Operator kControls[] = {

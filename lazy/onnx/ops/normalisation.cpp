@@ -13,7 +13,7 @@ namespace {
 void batch_normalization_op(Call& c) {
   const double eps = c.real("epsilon", 1e-5);
   const bool training = c.version() >= 14 ? c.integer("training_mode", 0) != 0
-                                          : c.version() < 7 && c.integer("is_test", 0) == 0 && c.wants(1);
+                                          : c.wants(1) && c.integer("is_test", 0) == 0;
   if (!training) return c.give(batch_norm(c[0], c.tensor(3), c.tensor(4), c.tensor(1), c.tensor(2), eps));
   // ONNX moves the running variance by that of n, not of n - 1, elements: it is computed here.
   const int rank = c.rank(0);
@@ -28,6 +28,12 @@ void batch_normalization_op(Call& c) {
   c.give(0, batch_norm(c[0], m, v, c.tensor(1), c.tensor(2), eps).astype(c.dtype(0), c.site()));
   c.give(1, moved(3, m));
   c.give(2, moved(4, v));
+}
+
+std::string check_batch_normalization(const NodeProto& n) {
+  for (const AttributeProto& a : n.attribute)
+    if (a.name == "spatial" && a.i == 0) return "statistics of each element ('spatial' 0) are not supported";
+  return {};
 }
 
 void instance_normalization_op(Call& c) {
@@ -103,7 +109,7 @@ void dropout_op(Call& c) {
 
 const Operator kNormalisations[] = {
     {"BatchNormalization", 1, 21, "epsilon momentum training_mode is_test spatial consumed_inputs",
-     batch_normalization_op},
+     batch_normalization_op, nullptr, check_batch_normalization},
     {"InstanceNormalization", 1, 21, "epsilon consumed_inputs", instance_normalization_op},
     {"LayerNormalization", 17, 21, "axis epsilon stash_type", layer_normalization_op},
     {"GroupNormalization", 18, 21, "epsilon num_groups stash_type", group_normalization_op},

@@ -68,7 +68,9 @@ void dequantize_linear_op(Call& c) {
   if (c.has(2))
     x = subtract(c.arg(x), c.arg(along(c, c.tensor(2), shape, axis, block).astype(int32, c.site())));
   const DType dtype = c.dtype(1);
-  c.give(multiply(c.arg(x.astype(dtype, c.site())), c.arg(scale)));
+  // 16 bits don't hold all differences of 16-bit integers: products are those of 32.
+  const Tensor product = multiply(c.arg(x.astype(float32, c.site())), c.arg(scale.astype(float32, c.site())));
+  c.give(product.astype(dtype, c.site()));
 }
 
 void dynamic_quantize_linear_op(Call& c) {

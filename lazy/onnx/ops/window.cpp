@@ -276,9 +276,20 @@ Axes spatial_axes(Call& c) {
   for (int i = 2; i < c.rank(0); ++i) axes.push_back(i);
   return Axes(axes);
 }
-void global_average_pool_op(Call& c) { c.give(mean(c[0], spatial_axes(c), keepdims)); }
-void global_max_pool_op(Call& c) { c.give(max(c[0], spatial_axes(c), keepdims)); }
+/// Gives an image without spatial axes as it is: no axes would mean all.
+bool pools_nothing(Call& c) {
+  if (c.rank(0) > 2) return false;
+  c.give(c.value(0));
+  return true;
+}
+void global_average_pool_op(Call& c) {
+  if (!pools_nothing(c)) c.give(mean(c[0], spatial_axes(c), keepdims));
+}
+void global_max_pool_op(Call& c) {
+  if (!pools_nothing(c)) c.give(max(c[0], spatial_axes(c), keepdims));
+}
 void global_lp_pool_op(Call& c) {
+  if (pools_nothing(c)) return;
   c.give(vector_norm(c[0], static_cast<double>(c.integer("p", 2)), spatial_axes(c), keepdims));
 }
 
