@@ -67,13 +67,16 @@ BOOST_AUTO_TEST_CASE(arithmetic_on_shapes_computes_nothing_and_one_program_serve
   BOOST_TEST(metrics().program_misses == 0u);
 }
 
-// Known elements that follow a rule are recorded by it: a range that is known up to a size is the same program beyond it.
+// Known elements that follow a rule are recorded by it: a range that is known up to a size is the same
+// program beyond it.
 BOOST_AUTO_TEST_CASE(ranges_are_one_program_whether_they_are_known_or_not) {
-  const onnx::Model m = load_model(
-      Graph{.inputs = {any("x", kInt64)},
-            .outputs = {any("y", kInt64)},
-            .nodes = {node("Size", {"x"}, {"n"}), node("Range", {"zero", "n", "one"}, {"r"}), node("Add", {"x", "r"}, {"y"})},
-            .initializers = {tensor("zero", kInt64, {}, std::vector<int64_t>{0}), tensor("one", kInt64, {}, std::vector<int64_t>{1})}});
+  const onnx::Model m =
+      load_model(Graph{.inputs = {any("x", kInt64)},
+                       .outputs = {any("y", kInt64)},
+                       .nodes = {node("Size", {"x"}, {"n"}), node("Range", {"zero", "n", "one"}, {"r"}),
+                                 node("Add", {"x", "r"}, {"y"})},
+                       .initializers = {tensor("zero", kInt64, {}, std::vector<int64_t>{0}),
+                                        tensor("one", kInt64, {}, std::vector<int64_t>{1})}});
   equal(m(tensor({5, 5, 5})), int64, {3}, {5, 6, 7});
   reset_metrics();
   for (const int64_t n : {10, 100, 1000, 2000}) {
@@ -86,9 +89,12 @@ BOOST_AUTO_TEST_CASE(ranges_are_one_program_whether_they_are_known_or_not) {
 BOOST_AUTO_TEST_CASE(a_frozen_model_folds_batch_normalisation) {
   const Graph g{.inputs = {any("x")},
                 .outputs = {any("y")},
-                .nodes = {node("Conv", {"x", "w"}, {"c"}), node("BatchNormalization", {"c", "s", "b", "m", "v"}, {"y"})},
-                .initializers = {floats("w", {20, 1, 1, 1}, std::vector<float>(20, 2)), floats("s", {20}, std::vector<float>(20, 3)),
-                                 floats("b", {20}, std::vector<float>(20, 1)), floats("m", {20}, std::vector<float>(20, 0)),
+                .nodes = {node("Conv", {"x", "w"}, {"c"}),
+                          node("BatchNormalization", {"c", "s", "b", "m", "v"}, {"y"})},
+                .initializers = {floats("w", {20, 1, 1, 1}, std::vector<float>(20, 2)),
+                                 floats("s", {20}, std::vector<float>(20, 3)),
+                                 floats("b", {20}, std::vector<float>(20, 1)),
+                                 floats("m", {20}, std::vector<float>(20, 0)),
                                  floats("v", {20}, std::vector<float>(20, 1))}};
   onnx::Model m = load_model(g);
   const Tensor before = m(ones({1, 1, 4, 4}));

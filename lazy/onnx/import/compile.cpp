@@ -62,7 +62,8 @@ void Compiler::problem(const NodeProto& n, const std::string& what) {
   problems_.push_back(describe(n) + ": " + what);
 }
 
-int64_t Compiler::version_of(const std::vector<OperatorSetId>& opsets, const std::string& who, int64_t otherwise) {
+int64_t Compiler::version_of(const std::vector<OperatorSetId>& opsets, const std::string& who,
+                             int64_t otherwise) {
   int64_t version = otherwise;
   for (const OperatorSetId& o : opsets)
     if (is_default(o.domain)) version = o.version;

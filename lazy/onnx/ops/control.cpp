@@ -21,7 +21,8 @@ void if_op(Call& c) {
   for (size_t i = 0; i < r.size(); ++i) c.give(i, std::move(r[i]));
 }
 
-/// Joins what the steps of a loop gave as output i of its body along a new axis. No steps give what the file says of it, no times.
+/// Joins what the steps of a loop gave as output i of its body along a new axis. No steps give what the file
+/// says of it, no times.
 Tensor stacked(Call& c, const std::vector<Value>& steps, int64_t axis, size_t i) {
   std::vector<Tensor> all;
   for (const Value& v : steps) all.push_back(v.tensor(c.device(), c.site()));

@@ -12,8 +12,8 @@ namespace {
 
 void batch_normalization_op(Call& c) {
   const double eps = c.real("epsilon", 1e-5);
-  const bool training = c.version() >= 14 ? c.integer("training_mode", 0) != 0
-                                          : c.wants(1) && c.integer("is_test", 0) == 0;
+  const bool training =
+      c.version() >= 14 ? c.integer("training_mode", 0) != 0 : c.wants(1) && c.integer("is_test", 0) == 0;
   if (!training) return c.give(batch_norm(c[0], c.tensor(3), c.tensor(4), c.tensor(1), c.tensor(2), eps));
   // ONNX moves the running variance by that of n, not of n - 1, elements: it is computed here.
   const int rank = c.rank(0);
