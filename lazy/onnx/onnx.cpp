@@ -161,12 +161,14 @@ std::vector<Tensor> Model::run(const NamedTensors& inputs, const Site& s) const 
   for (const auto& [name, tensor] : inputs)
     if (std::find(p.input_names.begin(), p.input_names.end(), name) == p.input_names.end())
       throw Error("onnx: the model has no input '" + name + "'", s);
-  const Environment environment{{s, p.device}, weights_};
+  // Constants go where the inputs are, so that a model that was moved works on.
+  const MaybeDevice device = inputs.empty() ? p.device : MaybeDevice(inputs.begin()->second.device(s));
+  const Environment environment{{s, device}, weights_};
   std::vector<Value> results = run_graph(*p.graph, environment, std::move(values));
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i].defined()) throw Error("onnx: output '" + p.outputs[i].name + "' was not computed", s);
-    tensors.push_back(results[i].tensor(p.device, s));
+    tensors.push_back(results[i].tensor(device, s));
   }
   return tensors;
 }

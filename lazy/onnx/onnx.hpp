@@ -6,8 +6,8 @@
 //
 // Calling a model records its ops and computes nothing, as the program's own ops do: what is around it fuses
 // with it, and one program serves all sizes of dynamic dimensions. Arithmetic on shapes is done while ops are
-// recorded. Only control flow that depends on values (Loop, Scan's length excepted, If with a computed
-// condition) and sizes that do (NonZero, Compress, ...) compute what is pending.
+// recorded. Only control flow whose conditions are computed (If, Loop) and sizes that depend on values
+// (NonZero, Compress, ...) compute what is pending.
 //
 // Weights share the mapped file where they are aligned for their dtype; others are copied once. They are
 // marked as ones that stay, as those of load_safetensors() are. While the model lives, nobody may write to

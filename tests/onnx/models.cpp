@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(weights_that_are_not_aligned_are_copied_from_files_and_from
   std::vector<float> weights(kCount);
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 1000);
   const lazy::test::Folder folder;
-  // One of the names brings the values to an odd place.
+  // Names of four lengths bring the values to four places, of which three are not aligned.
   for (const std::string name : {"w", "ww", "www", "wwww"}) {
     const std::string bytes = model({.inputs = {},
                                      .outputs = {any(name)},

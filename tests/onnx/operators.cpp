@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(integer_products_are_exact) {
 }
 
 BOOST_AUTO_TEST_CASE(recurrent) {
-  // One unit whose weights are 0: the state halves at each step, the update gate being 0.5.
+  // The unit's weights are 0: its state halves at each step, the update gate being 0.5.
   const Tensor x = zeros({3, 1, 1}), w = zeros({1, 3, 1}), h = ones({1, 1, 1});
   const onnx::Model m = load_model(Graph{
       .inputs = {any("x"), any("w"), any("r"), any("h"), any("n", kInt32)},
@@ -176,8 +176,8 @@ BOOST_AUTO_TEST_CASE(recurrent) {
   equal(results[1], float32, {1, 1, 1}, {0.25});
 }
 
-// What is known while ops are recorded is computed at once, by other code: an op of initializers gives what
-// it gives of inputs.
+// Elements that are known while ops are recorded are computed at once, by other code: an op of initializers
+// gives what it gives of inputs.
 BOOST_AUTO_TEST_CASE(known_elements_give_what_tensors_give) {
   const auto integers = [](const Message& m, int type = kInt64) {
     return std::pair(m, static_cast<Type>(type));

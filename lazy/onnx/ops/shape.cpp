@@ -290,7 +290,7 @@ void pad_op(Call& c) {
   for (size_t i = 0; i < count; ++i)
     widths[static_cast<size_t>(axes[static_cast<int>(i)])] = {given[i], given[count + i]};
   const std::string_view mode = c.text("mode", "constant");
-  // What is removed is removed first: the rest is what is mirrored and repeated.
+  // Negative pads remove elements first: the rest is what is mirrored and repeated.
   Tensor x = c.tensor(0);
   for (int a = 0; a < rank; ++a) {
     auto& [before, after] = widths[static_cast<size_t>(a)];

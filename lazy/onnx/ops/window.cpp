@@ -155,7 +155,7 @@ void conv_transpose_op(Call& c) {
     options.padding = Axes(Dims(std::span<const int64_t>(before)));
     return c.give(conv_transpose(c[0], c[1], options));
   }
-  // What differs at both ends is cut off, or added, afterwards; the bias belongs to what is added, too.
+  // Ends that differ are cut off, or added, afterwards; the bias belongs to what is added, too.
   options.bias = Tensor();
   const Tensor y = conv_transpose(c[0], c[1], options);
   std::vector<int64_t> cut_before, cut_after;
