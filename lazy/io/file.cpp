@@ -156,7 +156,7 @@ std::optional<FileBytes> open_file_if_any(const char* op, const std::string& pat
     void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, open.fd, 0);
     if (at == MAP_FAILED) cannot(op, "map", path, text_of(errno), s);
     std::shared_ptr<const void> owner(at, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
-    return FileBytes{op, path, s, {static_cast<const char*>(at), size}, std::move(owner)};
+    return FileBytes{op, path, s, {static_cast<const char*>(at), size}, std::move(owner), nullptr, true};
   }
   if (size > 0 && access == Access::parts) {
     const auto file = std::make_shared<const UnreadFile>(std::exchange(open.fd, -1), size);

@@ -1,6 +1,6 @@
 // Reads and writes the files of lazy/io: what the readers see is a span of bytes with a name, so that they
 // read memory (tests do) as they read files, and every error says function, file, place and what was
-// expected. Internal to lazy/io.
+// expected. Internal to lazy/io and lazy/onnx.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -52,6 +52,7 @@ struct FileBytes {
   std::shared_ptr<const void> owner;  // of the bytes; null: the caller sees to their life
   // Null if all bytes are in memory. Else those are that need() was called for, and copy_to() reads others.
   std::shared_ptr<const UnreadFile> unread = nullptr;
+  bool mapped = false;  // the bytes are pages of the file, which the system can drop and read again
 
   /// Throws E: "load: x.npy: at byte 10: expected ...".
   template <class E>

@@ -1,0 +1,62 @@
+// Holds the values between the nodes of a graph: tensors, and small ones whose elements are known while ops
+// are recorded. Arithmetic on shapes is done on these at once, so that it never computes what is pending.
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "lazy/core/tensor.hpp"
+
+namespace lazy::onnx {
+
+/// Bounds the elements of a value that is known while ops are recorded: shapes and what is computed of them
+/// have fewer.
+inline constexpr int64_t kMostKnown = 1024;
+
+/// Holds a small value: integers and bools as int64, floating-point numbers as double.
+struct Known {
+  DType dtype = DType::int64;
+  Shape shape;
+  std::vector<int64_t> integers;
+  std::vector<double> reals;
+
+  bool real() const { return is_float(dtype); }
+  size_t size() const { return static_cast<size_t>(numel(shape)); }
+  double number(size_t i) const { return real() ? reals[i] : static_cast<double>(integers[i]); }
+  /// Returns the elements as integers, truncated.
+  std::vector<int64_t> as_integers() const;
+  /// Returns an empty one with room for its elements.
+  static Known of(DType dtype, const Shape& shape);
+  static Known vector(const std::vector<int64_t>& v);
+  static Known scalar(int64_t v);
+  /// Sets an element, rounded to the dtype.
+  void set(size_t i, double v);
+  void set(size_t i, int64_t v);
+};
+
+/// Reads the elements of a computed tensor that has no more than so many; nothing for others.
+std::optional<Known> known_elements(const Tensor&, int64_t most_integers, int64_t most_reals, const Site&);
+
+class Value {
+ public:
+  Value() = default;
+  Value(Tensor t) : tensor_(std::move(t)) {}
+  Value(Known k) : known_(std::make_shared<const Known>(std::move(k))) {}
+  /// Takes a tensor whose elements may be known. One element is a constant of what reads it, not memory.
+  Value(Tensor t, std::shared_ptr<const Known> k) : known_(std::move(k)) {
+    if (!known_ || known_->size() != 1) tensor_ = std::move(t);
+  }
+
+  bool defined() const { return tensor_.defined() || known_ != nullptr; }
+  const Known* known() const { return known_.get(); }
+  DType dtype(const Site& s) const { return known_ ? known_->dtype : tensor_.dtype(s); }
+  Shape shape(const Site& s) const { return known_ ? known_->shape : tensor_.shape(s); }
+  /// Returns the tensor, which is made of known elements at the first call.
+  const Tensor& tensor(const MaybeDevice& device, const Site& s) const;
+
+ private:
+  mutable Tensor tensor_;
+  std::shared_ptr<const Known> known_;
+};
+
+}  // namespace lazy::onnx
