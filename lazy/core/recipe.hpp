@@ -20,8 +20,8 @@ namespace lazy::detail {
 struct LayerCall {
   const char* function;
   const Arg& x;
-  const Tensor& bias;                  // undefined if there is none
-  const ConvOptions* conv = nullptr;   // null: of a linear map
+  const Tensor& bias;                 // undefined if there is none
+  const ConvOptions* conv = nullptr;  // null: of a linear map
 };
 
 class Recipe : public jit::Attachment {

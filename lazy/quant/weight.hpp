@@ -20,7 +20,8 @@ inline constexpr Scheme kActivationScheme{.granularity = Granularity::tensor};
 /// bits or less in groups are packed two in a byte.
 class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
  public:
-  QuantizedWeight(const Scheme&, const Shape& shape, DType dtype, Activations, const Tensor& input_scale = {});
+  QuantizedWeight(const Scheme&, const Shape& shape, DType dtype, Activations,
+                  const Tensor& input_scale = {});
 
   const Scheme& scheme() const { return scheme_; }
   Activations activations() const { return activations_; }
