@@ -23,7 +23,8 @@ int number_of(const char* variable, int otherwise, const Site& s) {
   if (!text || !*text) return otherwise;
   char* end = nullptr;
   const long n = std::strtol(text, &end, 10);
-  if (*end || n < 0 || n > 1'000'000) throw Error(std::string("init: ") + variable + "=" + text + " is no number of ranks", s);
+  if (*end || n < 0 || n > 1'000'000)
+    throw Error(std::string("init: ") + variable + "=" + text + " is no number of ranks", s);
   return static_cast<int>(n);
 }
 
@@ -39,11 +40,13 @@ Clock::time_point after(double seconds) {
 }
 
 std::string describe(int rank, const Announcement& a) {
-  std::string text = "rank " + std::to_string(rank) + " is at " + detail::name_of(static_cast<detail::Kind>(a.kind));
+  std::string text =
+      "rank " + std::to_string(rank) + " is at " + detail::name_of(static_cast<detail::Kind>(a.kind));
   const bool has_data = a.elements || static_cast<detail::Kind>(a.kind) != detail::Kind::barrier;
   if (has_data)
-    text += std::string(" of ") + std::to_string(a.elements) + " x " + lazy::name_of(static_cast<DType>(a.dtype));
-  if (a.reduction) text += std::string(", ") + detail::name_of(static_cast<Reduction>(a.reduction));
+    text +=
+        std::string(" of ") + std::to_string(a.elements) + " x " + lazy::name_of(static_cast<DType>(a.dtype));
+  if (a.reduction) text += std::string(", ") + detail::name_of(static_cast<ReduceOp>(a.reduction));
   if (a.root >= 0) text += ", rank " + std::to_string(a.root);
   return text + ", its number " + std::to_string(a.sequence + 1) + ", at " + std::string(a.line);
 }
@@ -59,12 +62,14 @@ namespace detail {
 
 Communicator* communicator() noexcept { return of_thread ? of_thread : of_process.get(); }
 
-void Communicator::exchange(Announcement& own, bool first, std::span<const Outgoing> out, std::span<const Incoming> in) {
+void Communicator::exchange(Announcement& own, bool first, std::span<const Outgoing> out,
+                            std::span<const Incoming> in) {
   if (!broken_.empty()) throw CommunicationError("ranks can't exchange anything any more: " + broken_);
   if (first) own.sequence = collectives_++;
   const auto check = [&](int from, const Announcement& theirs) {
     if (agree(own, theirs)) return;
-    throw CommunicationError("ranks do different things: " + describe(rank(), own) + "; " + describe(from, theirs));
+    throw CommunicationError("ranks do different things: " + describe(rank(), own) + "; " +
+                             describe(from, theirs));
   };
   try {
     engine_->exchange(own, out, in, check, after(timeout_));
@@ -92,7 +97,7 @@ void init(const InitOptions& options, Site s) {
 }
 
 void finalize(Site s) {
-  jit::run_effects(s);
+  if (of_process && !of_process->broken()) jit::run_effects(s);
   of_process.reset();
 }
 

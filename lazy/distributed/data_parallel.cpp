@@ -76,7 +76,7 @@ void DataParallel::exchange(Bucket& b, const Site& s) {
     if (!g.defined()) g = zeros(p.shape(s), p.dtype(s), p.device(s), s);
     gradients.push_back(std::move(g));
   }
-  gradients = all_reduce(gradients, Reduction::mean, s);
+  gradients = all_reduce(gradients, ReduceOp::mean, s);
   for (size_t k = 0; k < b.parameters.size(); ++k) parameters_[b.parameters[k]]->set_grad(gradients[k], s);
 }
 

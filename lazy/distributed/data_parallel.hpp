@@ -9,9 +9,9 @@
 //     optimizer.step();                                      // the same on each
 //   }
 //
-// A gradient becomes the mean of all ranks' as soon as backward() is done with its bucket: parameters that come
-// one after the other, from the last one on, share an exchange. So parameters stay equal to the bit. On one rank
-// nothing is recorded.
+// A gradient becomes the mean of all ranks' as soon as backward() is done with its bucket: parameters that
+// come one after the other, from the last one on, share an exchange. So parameters stay equal to the bit. On
+// one rank nothing is recorded.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -32,14 +32,14 @@ struct DataParallelOptions {
 
 class DataParallel {
  public:
-  /// Gives the parameters and buffers of `model`, which has to stay where it is, the values of rank 0. Error on
-  /// all ranks if the models differ in number, dtypes or shapes.
+  /// Gives the parameters and buffers of `model`, which has to stay where it is, the values of rank 0. Error
+  /// on all ranks if the models differ in number, dtypes or shapes.
   explicit DataParallel(nn::Module& model, const DataParallelOptions& options = {}, Site s = Site::current());
   DataParallel(const DataParallel&) = delete;
   ~DataParallel();
 
-  /// Adds the means of the gradients of all ranks to the parameters'. Parameters that the loss does not depend
-  /// on take part with zeros where another rank's loss depends on them, or on none.
+  /// Adds the means of the gradients of all ranks to the parameters'. Parameters that the loss does not
+  /// depend on take part with zeros where another rank's loss depends on them, or on none.
   void backward(const Tensor& loss, Site s = Site::current());
   /// Leaves gradients as they are, this rank's, until it ends: they add up over several batches, and the next
   /// backward() outside takes the mean of the sums.
@@ -71,12 +71,12 @@ class DataParallel {
   std::vector<std::string> names_;
   std::vector<ParameterRef> parameters_;
   std::vector<Bucket> buckets_;
-  std::vector<size_t> bucket_of_;   // by parameter
-  std::vector<uint8_t> is_ready_;   // by parameter, in this pass
-  size_t next_ = 0;                 // the bucket that is exchanged next: all ranks take them in one order
+  std::vector<size_t> bucket_of_;  // by parameter
+  std::vector<uint8_t> is_ready_;  // by parameter, in this pass
+  size_t next_ = 0;                // the bucket that is exchanged next: all ranks take them in one order
   bool paused_ = false, running_ = false;
-  Site site_;                       // of the backward() that is running
-  std::shared_ptr<bool> alive_;     // hooks outlive this
+  Site site_;                    // of the backward() that is running
+  std::shared_ptr<bool> alive_;  // hooks outlive this
 };
 
 }  // namespace lazy::distributed

@@ -18,7 +18,7 @@ struct Announcement {
   uint64_t elements = 0;  // of all operands of the rank
   uint64_t bytes = 0;     // of the message behind this
   int32_t communicator = 0, kind = 0, dtype = 0, reduction = 0, root = 0;
-  char line[100] = {};    // the user's, "train.cpp:17", cut
+  char line[100] = {};  // the user's, "train.cpp:17", cut
 };
 
 struct Outgoing {

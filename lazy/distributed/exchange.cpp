@@ -28,26 +28,28 @@ int64_t elements_of(std::span<const Meta> all) {
 /// Adds and multiplies; integers wrap.
 template <class T>
 T sum_of(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   else return a + b;
 }
 template <class T>
 T product_of(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
   else return a * b;
 }
 
 /// Combines b into a. Sums of 16-bit floats are wider: they have a form of their own.
 template <class T>
-void combine(Reduction r, T* a, const T* b, int64_t n) {
+void combine(ReduceOp r, T* a, const T* b, int64_t n) {
   switch (r) {
-    case Reduction::min:
+    case ReduceOp::min:
       for (int64_t i = 0; i < n; ++i) a[i] = b[i] < a[i] || b[i] != b[i] ? b[i] : a[i];
       return;
-    case Reduction::max:
+    case ReduceOp::max:
       for (int64_t i = 0; i < n; ++i) a[i] = b[i] > a[i] || b[i] != b[i] ? b[i] : a[i];
       return;
-    case Reduction::prod:
+    case ReduceOp::prod:
       for (int64_t i = 0; i < n; ++i) a[i] = product_of(a[i], b[i]);
       return;
     default:
@@ -56,14 +58,14 @@ void combine(Reduction r, T* a, const T* b, int64_t n) {
 }
 
 template <class T>
-void combine_all(Reduction r, std::span<const char* const> from, char* to, int64_t n) {
+void combine_all(ReduceOp r, std::span<const char* const> from, char* to, int64_t n) {
   std::memcpy(to, from[0], static_cast<size_t>(n) * sizeof(T));
   for (size_t k = 1; k < from.size(); ++k)
     combine(r, reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from[k]), n);
 }
 
 template <class T>
-void combine_half(Reduction r, std::span<const char* const> from, char* to, int64_t n) {
+void combine_half(ReduceOp r, std::span<const char* const> from, char* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     float all = static_cast<float>(reinterpret_cast<const T*>(from[0])[i]);
     for (size_t k = 1; k < from.size(); ++k) {
@@ -75,7 +77,7 @@ void combine_half(Reduction r, std::span<const char* const> from, char* to, int6
 }
 
 /// Combines the n elements of each rank, in the order of the ranks.
-void combine_ranks(DType t, Reduction r, std::span<const char* const> from, char* to, int64_t n) {
+void combine_ranks(DType t, ReduceOp r, std::span<const char* const> from, char* to, int64_t n) {
   switch (t) {
     case DType::float32: return combine_all<float>(r, from, to, n);
     case DType::float64: return combine_all<double>(r, from, to, n);
@@ -98,8 +100,8 @@ class Collective {
   Collective(const CallRun& r, Communicator& c)
       : run_(r), attributes_(r.spec.as<CollectiveAttributes>()), all_(c), me_(c.rank()), ranks_(c.size()) {
     if (attributes_.ranks != ranks_)
-      throw CommunicationError("recorded in a world of " + std::to_string(attributes_.ranks) + ", run in one of " +
-                               std::to_string(ranks_));
+      throw CommunicationError("recorded in a world of " + std::to_string(attributes_.ranks) +
+                               ", run in one of " + std::to_string(ranks_));
     const DType t = r.operands.empty() ? DType::uint8 : r.operands[0].dtype;
     own_.elements = static_cast<uint64_t>(elements_of(r.operands));
     own_.kind = attributes_.kind, own_.reduction = attributes_.reduction, own_.root = attributes_.root;
@@ -125,8 +127,10 @@ class Collective {
   void exchange(std::vector<Outgoing> out, std::vector<Incoming> in) {
     for (int r = 0; r < ranks_; ++r) {
       if (r == me_) continue;
-      if (std::none_of(out.begin(), out.end(), [&](const Outgoing& o) { return o.to == r; })) out.push_back({r, nullptr, 0});
-      if (std::none_of(in.begin(), in.end(), [&](const Incoming& i) { return i.from == r; })) in.push_back({r, nullptr, 0});
+      if (std::none_of(out.begin(), out.end(), [&](const Outgoing& o) { return o.to == r; }))
+        out.push_back({r, nullptr, 0});
+      if (std::none_of(in.begin(), in.end(), [&](const Incoming& i) { return i.from == r; }))
+        in.push_back({r, nullptr, 0});
     }
     all_.exchange(own_, !begun_, out, in);
     begun_ = true;
@@ -153,10 +157,10 @@ class Collective {
       from += n;
     }
   }
-  Reduction reduction() const { return static_cast<Reduction>(attributes_.reduction); }
+  ReduceOp reduction() const { return static_cast<ReduceOp>(attributes_.reduction); }
 
-  /// Gathers `length` elements of each rank, of which this rank's are at `own`, behind the packed operands, and
-  /// combines them into `to`.
+  /// Gathers `length` elements of each rank, of which this rank's are at `own`, behind the packed operands,
+  /// and combines them into `to`.
   void combine(const std::vector<Outgoing>& out, const char* own, int64_t length, char* to) {
     std::vector<Incoming> in;
     std::vector<const char*> parts(static_cast<size_t>(ranks_));
@@ -254,7 +258,8 @@ class Collective {
 
 size_t collective_workspace(const jit::CallSpec& spec, std::span<const Meta> operands) {
   const auto a = spec.as<CollectiveAttributes>();
-  const int64_t n = elements_of(operands), width = operands.empty() ? 1 : static_cast<int64_t>(size_of(operands[0].dtype));
+  const int64_t n = elements_of(operands),
+                width = operands.empty() ? 1 : static_cast<int64_t>(size_of(operands[0].dtype));
   const int64_t ranks = a.ranks;
   switch (a.of()) {
     case Kind::all_reduce:
@@ -267,7 +272,9 @@ size_t collective_workspace(const jit::CallSpec& spec, std::span<const Meta> ope
 
 void run_collective(const CallRun& r) {
   Communicator* const c = communicator();
-  if (!c) throw CommunicationError(std::string(r.spec.name()) + ": the thread that needs the value belongs to no world");
+  if (!c)
+    throw CommunicationError(std::string(r.spec.name()) +
+                             ": the thread that needs the value belongs to no world");
   Collective(r, *c).run();
 }
 

@@ -1,4 +1,5 @@
-// Connects processes by TCP: every two ranks have a connection. A message is its announcement, then its bytes.
+// Connects processes by TCP: every two ranks have a connection. A message is its announcement, then its
+// bytes.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -61,7 +62,8 @@ template <class Move>
 void move_all(int fd, short event, size_t bytes, Clock::time_point deadline, Move&& move) {
   for (size_t done = 0; done < bytes;) {
     pollfd p{fd, event, 0};
-    if (::poll(&p, 1, milliseconds_to(deadline)) <= 0 && Clock::now() >= deadline) fail("not all ranks came in time");
+    if (::poll(&p, 1, milliseconds_to(deadline)) <= 0 && Clock::now() >= deadline)
+      fail("not all ranks came in time");
     const ssize_t n = move(done);
     if (n > 0) done += static_cast<size_t>(n);
     else if (n == 0) fail("a rank closed its connection while ranks met");
@@ -148,7 +150,9 @@ struct Greeting {
 
 void check(const Greeting& g, int ranks) {
   if (g.magic != kMagic) fail("what connected is no rank");
-  if (g.ranks != ranks) fail("rank " + std::to_string(g.rank) + " is of a world of " + std::to_string(g.ranks) + ", not " + std::to_string(ranks));
+  if (g.ranks != ranks)
+    fail("rank " + std::to_string(g.rank) + " is of a world of " + std::to_string(g.ranks) + ", not " +
+         std::to_string(ranks));
 }
 
 class Tcp final : public Engine {
@@ -159,11 +163,12 @@ class Tcp final : public Engine {
   const char* name() const override { return "tcp"; }
 
   void exchange(const Announcement& own, std::span<const Outgoing> out, std::span<const Incoming> in,
-                const std::function<void(int, const Announcement&)>& check, Clock::time_point deadline) override {
+                const std::function<void(int, const Announcement&)>& check,
+                Clock::time_point deadline) override {
     std::vector<Sending> sending;
     std::vector<Receiving> receiving;
     for (const Outgoing& o : out) {
-      sending.push_back({o, own, 0});
+      sending.push_back({o, own, 0, false});
       sending.back().announcement.bytes = o.bytes;
     }
     for (const Incoming& i : in) receiving.push_back({i, {}, 0});
@@ -173,17 +178,21 @@ class Tcp final : public Engine {
         if (!s.done()) polled.push_back({fd(s.message.to), POLLOUT, 0});
       for (const Receiving& r : receiving)
         if (!r.done()) polled.push_back({fd(r.message.from), POLLIN, 0});
-      if (polled.empty()) return;
+      if (polled.empty()) {
+        for (const Sending& s : sending)
+          if (s.refused) gone(s.message.to);
+        return;
+      }
       const int n = ::poll(polled.data(), polled.size(), milliseconds_to(deadline));
       if (n <= 0) {
         if (Clock::now() >= deadline) fail(late(sending, receiving));
         continue;
       }
-      // What others announce comes first: it may say why they are gone.
-      for (Receiving& r : receiving)
-        while (!r.done() && receive(r, check)) {}
+      // Announcements go out before any is looked at: the others find out, too, where ranks differ.
       for (Sending& s : sending)
         while (!s.done() && send(s)) {}
+      for (Receiving& r : receiving)
+        while (!r.done() && receive(r, check)) {}
     }
   }
 
@@ -192,7 +201,8 @@ class Tcp final : public Engine {
     Outgoing message;
     Announcement announcement;
     size_t sent;
-    bool done() const { return sent == sizeof announcement + message.bytes; }
+    bool refused = false;  // the other end is closed; what it announced before may say why
+    bool done() const { return refused || sent == sizeof announcement + message.bytes; }
   };
   struct Receiving {
     Incoming message;
@@ -214,8 +224,8 @@ class Tcp final : public Engine {
     }
     const ssize_t n = ::send(fd(s.message.to), from, left, MSG_NOSIGNAL);
     if (n > 0) return s.sent += static_cast<size_t>(n), true;
-    if (errno == EAGAIN || errno == EINTR) return false;
-    gone(s.message.to);
+    if (errno != EAGAIN && errno != EINTR) s.refused = true;
+    return false;
   }
   bool receive(Receiving& r, const std::function<void(int, const Announcement&)>& check) const {
     char* to;
@@ -235,8 +245,8 @@ class Tcp final : public Engine {
       r.announcement.line[sizeof r.announcement.line - 1] = 0;
       check(r.message.from, r.announcement);
       if (r.announcement.bytes != r.message.bytes)
-        fail("rank " + std::to_string(r.message.from) + " sends " + std::to_string(r.announcement.bytes) + " bytes where " +
-             std::to_string(r.message.bytes) + " are expected");
+        fail("rank " + std::to_string(r.message.from) + " sends " + std::to_string(r.announcement.bytes) +
+             " bytes where " + std::to_string(r.message.bytes) + " are expected");
     }
     return true;
   }
@@ -246,7 +256,8 @@ class Tcp final : public Engine {
     for (const Receiving& r : receiving)
       if (!r.done()) ranks.push_back(r.message.from);
     for (const Sending& s : sending)
-      if (!s.done() && std::find(ranks.begin(), ranks.end(), s.message.to) == ranks.end()) ranks.push_back(s.message.to);
+      if (!s.done() && std::find(ranks.begin(), ranks.end(), s.message.to) == ranks.end())
+        ranks.push_back(s.message.to);
     std::string text = "not in time:";
     for (const int r : ranks) text += " rank " + std::to_string(r);
     return text;
@@ -258,7 +269,8 @@ class Tcp final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> tcp_engine(const std::string& host, int port, int rank, int size, Clock::time_point deadline) {
+std::unique_ptr<Engine> tcp_engine(const std::string& host, int port, int rank, int size,
+                                   Clock::time_point deadline) {
   std::vector<Socket> peers(static_cast<size_t>(size));
   std::vector<Greeting> all(static_cast<size_t>(size));
   const bool local = host == "127.0.0.1" || host == "localhost";
@@ -278,7 +290,8 @@ std::unique_ptr<Engine> tcp_engine(const std::string& host, int port, int rank, 
       all[static_cast<size_t>(g.rank)] = g;
       peers[static_cast<size_t>(g.rank)] = std::move(s);
     }
-    for (int r = 1; r < size; ++r) send_all(peers[static_cast<size_t>(r)].fd(), all.data(), all.size() * sizeof(Greeting), deadline);
+    for (int r = 1; r < size; ++r)
+      send_all(peers[static_cast<size_t>(r)].fd(), all.data(), all.size() * sizeof(Greeting), deadline);
   } else {
     const Socket door = listen_at(local ? host : "0.0.0.0", 0, size);
     peers[0] = connect_to(address_of(host, port), deadline);
@@ -290,7 +303,8 @@ std::unique_ptr<Engine> tcp_engine(const std::string& host, int port, int rank, 
       const Greeting& g = all[static_cast<size_t>(r)];
       check(g, size);
       sockaddr_in a{};
-      a.sin_family = AF_INET, a.sin_port = htons(static_cast<uint16_t>(g.port)), a.sin_addr.s_addr = g.address;
+      a.sin_family = AF_INET, a.sin_port = htons(static_cast<uint16_t>(g.port)),
+      a.sin_addr.s_addr = g.address;
       peers[static_cast<size_t>(r)] = connect_to(a, deadline);
       send_all(peers[static_cast<size_t>(r)].fd(), &own, sizeof own, deadline);
     }

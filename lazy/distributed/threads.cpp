@@ -28,7 +28,8 @@ struct Room {
 
 class Threads final : public Engine {
  public:
-  Threads(std::shared_ptr<Room> room, int rank, int size) : room_(std::move(room)), rank_(rank), size_(size) {}
+  Threads(std::shared_ptr<Room> room, int rank, int size)
+      : room_(std::move(room)), rank_(rank), size_(size) {}
   ~Threads() override {
     const std::lock_guard lock(room_->mutex);
     room_->gone[static_cast<size_t>(rank_)] = 1;
@@ -86,7 +87,8 @@ class Threads final : public Engine {
  private:
   Room::Slot& at(int from, int to) { return room_->slots[static_cast<size_t>(from * size_ + to)]; }
   [[noreturn]] void fail(int peer) const {
-    throw CommunicationError("rank " + std::to_string(peer) + " failed: " + room_->failed[static_cast<size_t>(peer)]);
+    throw CommunicationError("rank " + std::to_string(peer) +
+                             " failed: " + room_->failed[static_cast<size_t>(peer)]);
   }
   /// Waits for what only the peer can bring about.
   template <class Condition>

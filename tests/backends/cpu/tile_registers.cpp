@@ -154,7 +154,9 @@ BOOST_AUTO_TEST_CASE(small_numbers, *test::needs("tile registers", has_tiles)) {
   each_layout({.rows = 17, .steps = 65, .columns = 33, .scale = 1e-9});
 }
 
-BOOST_AUTO_TEST_CASE(dot_products, *test::needs("products of bfloat16", [] { return cpu_backend::best_isa() >= cpu_backend::Isa::avx512_bf16; })) {
+BOOST_AUTO_TEST_CASE(dot_products, *test::needs("products of bfloat16", [] {
+                       return cpu_backend::best_isa() >= cpu_backend::Isa::avx512_bf16;
+                     })) {
   constexpr auto level = cpu_backend::Isa::avx512_bf16;
   for (const int64_t rows : {2, 3, 8, 17, 41})
     for (const int64_t steps : {0, 1, 2, 33, 64})

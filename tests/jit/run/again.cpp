@@ -277,7 +277,8 @@ BOOST_AUTO_TEST_CASE(threads_share_a_program) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(small_values_share_a_block, *test::needs("the CPU: the probe is its", [] { return default_device() == cpu; })) {
+BOOST_AUTO_TEST_CASE(small_values_share_a_block,
+                     *test::needs("the CPU: the probe is its", [] { return default_device() == cpu; })) {
   const Tensor a = numbers({8, 12}), b = numbers({8, 12}) * 0.5f;
   b.eval();
   for (int run = 0; run < 3; ++run) kernels(a, b).eval();
