@@ -7,6 +7,7 @@
 
 #include "jit/graph/record.hpp"
 #include "lazy/distributed/collective_kinds.hpp"
+#include "support/config.hpp"
 #include "support/error.hpp"
 
 namespace lazy::distributed {
@@ -26,13 +27,6 @@ int number_of(const char* variable, int otherwise, const Site& s) {
   if (*end || n < 0 || n > 1'000'000)
     throw Error(std::string("init: ") + variable + "=" + text + " is no number of ranks", s);
   return static_cast<int>(n);
-}
-
-double seconds_of(double given, double otherwise) {
-  if (given > 0) return given;
-  const char* const text = std::getenv("LAZY_COMM_TIMEOUT");
-  const double t = text ? std::strtod(text, nullptr) : 0;
-  return t > 0 ? t : otherwise;
 }
 
 Clock::time_point after(double seconds) {
@@ -90,7 +84,7 @@ void init(const InitOptions& options, Site s) {
   const char* const address = std::getenv("MASTER_ADDR");
   const std::string host = !options.host.empty() ? options.host : address && *address ? address : "127.0.0.1";
   const int port = options.port ? options.port : number_of("MASTER_PORT", 29500, s);
-  const double timeout = seconds_of(options.timeout, 300);
+  const double timeout = options.timeout > 0 ? options.timeout : static_cast<double>(config::get().comm_timeout);
   located<CommunicationError>(s, [&] {
     of_process = std::make_unique<Communicator>(tcp_engine(host, port, r, n, after(timeout)), timeout);
   });

@@ -22,7 +22,7 @@ struct InitOptions {
   int rank = -1, world_size = -1;  // -1: of RANK and WORLD_SIZE; without these a world of one
   std::string host = {};           // of rank 0; empty: MASTER_ADDR, or 127.0.0.1
   int port = 0;                    // of rank 0; 0: MASTER_PORT, or 29500
-  double timeout = 0;              // seconds that a rank waits for others; 0: LAZY_COMM_TIMEOUT, or 300
+  double timeout = 0;              // seconds that a rank waits for others; 0: LAZY_COMM_TIMEOUT
 };
 
 /// Connects this process with the others of its world. Error if it is connected already, or if the numbers
