@@ -13,7 +13,7 @@ using namespace lazy;
 
 namespace {
 
-constexpr const char* kHelp = R"(ranks [FOLDER [EPOCHS]]
+constexpr const char* kHelp = R"(ranks [EPOCHS [FOLDER]]
 Trains on Fashion-MNIST (without a FOLDER: on pictures that it draws; default: 3 epochs) on as many ranks as it is started on:
 
     lazy-launch --nproc 2 demos/ranks
@@ -46,8 +46,8 @@ double mean_of(const Tensor& sum, int batches) {
 
 void train(const demo::Arguments& arguments) {
   distributed::init();
-  std::string folder = demo::argument(arguments, 0, "");
-  const long epochs = demo::number(arguments, 1, 3, 1, 1000);
+  std::string folder = demo::argument(arguments, 1, "");
+  const long epochs = demo::number(arguments, 0, 3, 1, 1000);
   if (folder.empty()) {
     folder = "out/garments";
     if (distributed::is_main_process()) demo::write_garments(folder, 6000, 1000);
