@@ -37,11 +37,13 @@ data::LoaderOptions share_of(int64_t examples, bool shuffle) {
   return {.batch_size = 128 / ranks,
           .drop_last = true,
           .sampler = std::make_shared<data::DistributedSampler>(
-              examples, distributed::rank(), ranks, data::DistributedOptions{.shuffle = shuffle, .drop_last = true})};
+              examples, distributed::rank(), ranks,
+              data::DistributedOptions{.shuffle = shuffle, .drop_last = true})};
 }
 /// Returns the mean of all ranks' sums over their batches.
 double mean_of(const Tensor& sum, int batches) {
-  return distributed::all_reduce(sum / static_cast<float>(batches), distributed::ReduceOp::mean).item<double>();
+  return distributed::all_reduce(sum / static_cast<float>(batches), distributed::ReduceOp::mean)
+      .item<double>();
 }
 
 void train(const demo::Arguments& arguments) {
@@ -57,7 +59,8 @@ void train(const demo::Arguments& arguments) {
   Net model;
   distributed::DataParallel parallel(model);
   optim::AdamW optimizer(model.named_parameters(), {.lr = 3e-3});
-  data::DataLoader loader(training, share_of(training.size(), true)), unseen(test, share_of(test.size(), false));
+  data::DataLoader loader(training, share_of(training.size(), true)),
+      unseen(test, share_of(test.size(), false));
   for (long epoch = 1; epoch <= epochs; ++epoch) {
     const auto start = std::chrono::steady_clock::now();
     Tensor losses = zeros({}), right = zeros({});
@@ -78,7 +81,8 @@ void train(const demo::Arguments& arguments) {
     const double share = mean_of(right, tests);
     if (distributed::is_main_process())
       std::printf("%d ranks, epoch %ld: loss %.3f, %.0f pictures a second, %.1f%% of unseen ones right\n",
-                  distributed::world_size(), epoch, mean_loss, static_cast<double>(training.size()) / took.count(), 100 * share);
+                  distributed::world_size(), epoch, mean_loss,
+                  static_cast<double>(training.size()) / took.count(), 100 * share);
   }
   distributed::finalize();
 }

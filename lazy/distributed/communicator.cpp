@@ -84,7 +84,8 @@ void init(const InitOptions& options, Site s) {
   const char* const address = std::getenv("MASTER_ADDR");
   const std::string host = !options.host.empty() ? options.host : address && *address ? address : "127.0.0.1";
   const int port = options.port ? options.port : number_of("MASTER_PORT", 29500, s);
-  const double timeout = options.timeout > 0 ? options.timeout : static_cast<double>(config::get().comm_timeout);
+  const double timeout =
+      options.timeout > 0 ? options.timeout : static_cast<double>(config::get().comm_timeout);
   located<CommunicationError>(s, [&] {
     of_process = std::make_unique<Communicator>(tcp_engine(host, port, r, n, after(timeout)), timeout);
   });
