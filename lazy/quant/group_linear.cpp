@@ -69,7 +69,7 @@ constinit const jit::CallDefinition kGroupLinear{
 }  // namespace
 
 Tensor group_linear(const Tensor& x, const Tensor& q, const Affine& a, const Scheme& how, const Site& s) {
-  const GroupDotsAttributes attributes{how.bits, static_cast<int32_t>(how.group)};
+  const GroupDotsAttributes attributes{how.is_signed ? 8 : 4, static_cast<int32_t>(how.group)};
   const Recorder r{kName, s};
   const auto operand = [&](const Tensor& t) { return Operand(kName, Arg(t, s)).take(); };
   std::vector<Handle> all{operand(x), operand(q), operand(a.scale)};

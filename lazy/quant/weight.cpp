@@ -91,9 +91,9 @@ Tensor QuantizedWeight::linear(const LayerCall& call, const std::vector<Tensor>&
   Shape result = rows.shape();
   result[result.size() - 1] = n;
   if (scheme_.granularity == Granularity::group) {
-    if (f.work != float32 || (scheme_.bits != 4 && scheme_.dtype() != int8)) return {};
+    if (f.work != float32 || !(packed() || scheme_.is_signed)) return {};
     const Tensor flat = f.tensor(reshape(rows, {count, depth}).handle());
-    if (activations_ == Activations::none || scheme_.bits != 4) {
+    if (activations_ == Activations::none || !packed()) {
       const Term y = f.term(detail::group_linear(flat, x[kIntegers], a, scheme_, s));
       return with_bias(f, reshape(y, result), call.bias, {n});
     }

@@ -23,7 +23,7 @@ void check(const Tensor& got, const Tensor& left, const Tensor& right) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(either_side_of_any_shape) {
-  for (const DType t : {int8, uint8, int16, uint16})
+  for (const DType t : {int8, uint8, int16, uint16, int32, uint32, float32})
     for (const DType to : {float32, float64})
       for (const int64_t rows : {1, 2, 3, 5, 8, 17, 97})
         for (const auto& [depth, columns] :

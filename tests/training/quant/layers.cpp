@@ -48,7 +48,12 @@ std::vector<std::pair<const char*, quant::Config>> configs() {
       {"int8 by 64", {.weights = {.granularity = quant::Granularity::group, .group = 64}}},
       {"int8 affine by 32",
        {.weights = {.symmetric = false, .granularity = quant::Granularity::group, .group = 32}}},
-      {"5 bits", {.weights = {.bits = 5}}}};
+      {"5 bits", {.weights = {.bits = 5}}},
+      {"int4 by 32", {.weights = {.bits = 4, .granularity = quant::Granularity::group, .group = 32}}},
+      {"int3 affine by 32",
+       {.weights = {.bits = 3, .symmetric = false, .granularity = quant::Granularity::group, .group = 32}}},
+      {"uint8 by 32",
+       {.weights = {.is_signed = false, .granularity = quant::Granularity::group, .group = 32}}}};
 }
 
 /// Returns what the layer's weights stand for.
