@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <exception>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "jit/graph/record.hpp"
@@ -17,7 +18,7 @@ using detail::Communicator;
 namespace {
 
 thread_local Communicator* of_thread = nullptr;
-std::unique_ptr<Communicator> of_process;
+constinit Communicator* of_process = nullptr;  // owned until finalize(); connections end with the process
 
 int number_of(const char* variable, int otherwise, const Site& s) {
   const char* const text = std::getenv(variable);
@@ -54,7 +55,7 @@ bool agree(const Announcement& a, const Announcement& b) {
 
 namespace detail {
 
-Communicator* communicator() noexcept { return of_thread ? of_thread : of_process.get(); }
+Communicator* communicator() noexcept { return of_thread ? of_thread : of_process; }
 
 void Communicator::exchange(Announcement& own, bool first, std::span<const Outgoing> out,
                             std::span<const Incoming> in) {
@@ -87,13 +88,13 @@ void init(const InitOptions& options, Site s) {
   const double timeout =
       options.timeout > 0 ? options.timeout : static_cast<double>(config::get().comm_timeout);
   located<CommunicationError>(s, [&] {
-    of_process = std::make_unique<Communicator>(tcp_engine(host, port, r, n, after(timeout)), timeout);
+    of_process = new Communicator(tcp_engine(host, port, r, n, after(timeout)), timeout);
   });
 }
 
 void finalize(Site s) {
   if (of_process && !of_process->broken()) jit::run_effects(s);
-  of_process.reset();
+  delete std::exchange(of_process, nullptr);
 }
 
 bool is_initialized() noexcept { return detail::communicator() != nullptr; }
