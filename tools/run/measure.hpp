@@ -1,0 +1,21 @@
+// Measures calls of a model.
+#pragma once
+#include "lazy/onnx/onnx.hpp"
+#include "nlohmann/json.hpp"
+
+namespace lazy::tool {
+
+struct MeasureOptions {
+  int calls = 0;    // 0: as many as fit in two seconds, at least 10
+  int threads = 0;  // that a call uses at most; 0: all
+  int kernels = 0;  // of so many kernels the share of the time is said
+};
+
+/// Calls the model through a session, or as it is where a session can't ("session" then says why not), and
+/// returns times in milliseconds, counts and memory.
+nlohmann::ordered_json measure(onnx::Model&, const NamedTensors& inputs, const MeasureOptions&);
+void print_measurement(const nlohmann::ordered_json&);
+/// Returns a line of /proc/self/status, such as VmHWM, in bytes; 0 where there is none.
+uint64_t status_bytes(const std::string& line);
+
+}  // namespace lazy::tool
