@@ -263,13 +263,24 @@ void slice_op(Call& c) {
 }
 bool known_slice(Call& c) {
   const Known* const k = c.value(0).known();
-  if (!k || k->shape.size() != 1) return false;
-  const std::vector<Part> parts = parts_of(c);
-  if (parts.size() != 1) return false;
-  std::vector<size_t> places;
-  for (int64_t i = 0; i < parts[0].length; ++i)
-    places.push_back(static_cast<size_t>(parts[0].start + i * parts[0].step));
-  c.give(known_at(*k, places, {parts[0].length}));
+  if (!k || k->shape.size() == 0) return false;
+  // Goes axis by axis from the last one: `places` holds those of one element of the axes before.
+  std::vector<Part> parts;
+  for (int a = 0; a < k->shape.size(); ++a) parts.push_back({a, 0, k->shape[a], 1});
+  for (const Part& p : parts_of(c)) parts[static_cast<size_t>(p.axis)] = p;
+  std::vector<size_t> places{0};
+  Shape shape = k->shape;
+  int64_t stride = 1;
+  for (int a = k->shape.size(); a-- > 0;) {
+    const Part& p = parts[static_cast<size_t>(a)];
+    std::vector<size_t> all;
+    for (int64_t i = 0; i < p.length; ++i)
+      for (const size_t place : places) all.push_back(place + static_cast<size_t>((p.start + i * p.step) * stride));
+    places = std::move(all);
+    shape[a] = p.length;
+    stride *= k->shape[a];
+  }
+  c.give(known_at(*k, places, shape));
   return true;
 }
 
