@@ -32,15 +32,6 @@ struct Options {
   tool::MeasureOptions measure;
 };
 
-/// Returns the text of an error without the line of the source, which is this tool's.
-std::string plain_text(const Error& e) {
-  std::string what = e.what();
-  if (!e.where().line()) return what;
-  const std::string place = " (" + to_string(e.where()) + ")";
-  if (what.ends_with(place)) what.resize(what.size() - place.size());
-  return what;
-}
-
 void write_json(const std::string& path, const Json& all) {
   const std::string text = all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   if (path == "-") {
@@ -53,7 +44,7 @@ void write_json(const std::string& path, const Json& all) {
 }
 
 /// Runs the model, and does with the outputs what the command line says. Returns false if a check fails.
-bool run(onnx::Model& model, const Options& o, Json& all) {
+bool run(const onnx::Model& model, const Options& o, Json& all) {
   const bool quiet = o.json == "-";
   const NamedTensors inputs = tool::make_inputs(model, o.inputs);
   // Measured first: a call before would have compiled what the first one is measured for.
@@ -167,7 +158,7 @@ int main(int argc, char** argv) {
     std::cerr << "lazy-run: " << e.what() << '\n';
     return kUsage;
   } catch (const Error& e) {
-    std::cerr << "lazy-run: " << plain_text(e) << '\n';
+    std::cerr << "lazy-run: " << tool::plain_text(e) << '\n';
   } catch (const std::exception& e) { std::cerr << "lazy-run: " << e.what() << '\n'; }
   return kFailed;
 }

@@ -41,6 +41,13 @@ std::string processor() {
   return "unknown";
 }
 
+/// Returns a kernel's name without the line of the source, which is this tool's or the session's.
+std::string without_line(const std::string& name) {
+  for (const char* const file : {"_measure.cpp_", "_replay.hpp_"})
+    if (const size_t at = name.find(file); at != name.npos) return name.substr(0, at);
+  return name;
+}
+
 /// Says in what kernels the time of calls goes, by a recording of them.
 Json kernel_shares(const std::function<void()>& call, int most) {
   char path[] = "/tmp/lazy-run-XXXXXX";
@@ -63,7 +70,7 @@ Json kernel_shares(const std::function<void()>& call, int most) {
   if (!trace.is_object() || !trace.contains("traceEvents")) throw Error("lazy-run: the recording can't be read");
   for (const Json& e : trace["traceEvents"]) {
     if (e.value("ph", "") != "X" || e.value("cat", "") != "kernel") continue;
-    std::string name = e.value("name", "");
+    std::string name = without_line(e.value("name", ""));
     if (name.starts_with("tile_group")) continue;  // its kernels are there by themselves
     if (e.contains("args") && e["args"].contains("purpose"))
       name += " (" + e["args"]["purpose"].get<std::string>() + ")";
@@ -85,6 +92,14 @@ Json kernel_shares(const std::function<void()>& call, int most) {
 
 }  // namespace
 
+std::string plain_text(const Error& e) {
+  std::string what = e.what();
+  if (!e.where().line()) return what;
+  const std::string place = " (" + to_string(e.where()) + ")";
+  if (what.ends_with(place)) what.resize(what.size() - place.size());
+  return what;
+}
+
 uint64_t status_bytes(const std::string& line) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;)
@@ -96,9 +111,15 @@ uint64_t status_bytes(const std::string& line) {
   return 0;
 }
 
-Json measure(onnx::Model& model, const NamedTensors& inputs, const MeasureOptions& o) {
+Json measure(const onnx::Model& loaded, const NamedTensors& inputs, const MeasureOptions& o) {
+  // Single integers, such as a sample rate, decide what is computed: they are part of the model here.
+  NamedTensors bound;
   std::vector<Tensor> given;
-  for (const auto& [name, t] : inputs) given.push_back(t);
+  for (const auto& [name, t] : inputs) {
+    if (!is_float(t.dtype()) && t.size() == 1) bound.set(name, t);
+    else given.push_back(t);
+  }
+  onnx::Model model = bound.empty() ? loaded : loaded.bind(bound);
   Json m;
   m["processor"] = processor();
   m["threads"] = o.threads > 0 ? o.threads : static_cast<int>(std::thread::hardware_concurrency());
@@ -111,7 +132,7 @@ Json measure(onnx::Model& model, const NamedTensors& inputs, const MeasureOption
     m["session"] = true;
   } catch (const Error& e) {
     // Values that are read while ops are recorded keep a model out of sessions; its calls are measured then.
-    m["session"] = e.what();
+    m["session"] = plain_text(e);
     call = [&] {
       for (Tensor& t : model(given)) t.eval();
     };

@@ -2,6 +2,7 @@
 #pragma once
 #include "lazy/onnx/onnx.hpp"
 #include "nlohmann/json.hpp"
+#include "support/error.hpp"
 
 namespace lazy::tool {
 
@@ -12,9 +13,11 @@ struct MeasureOptions {
 };
 
 /// Calls the model through a session, or as it is where a session can't ("session" then says why not), and
-/// returns times in milliseconds, counts and memory.
-nlohmann::ordered_json measure(onnx::Model&, const NamedTensors& inputs, const MeasureOptions&);
+/// returns times in milliseconds, counts and memory. Inputs that are one integer are bound.
+nlohmann::ordered_json measure(const onnx::Model&, const NamedTensors& inputs, const MeasureOptions&);
 void print_measurement(const nlohmann::ordered_json&);
+/// Returns the text of an error without the line of the source, which is this tool's.
+std::string plain_text(const Error&);
 /// Returns a line of /proc/self/status, such as VmHWM, in bytes; 0 where there is none.
 uint64_t status_bytes(const std::string& line);
 

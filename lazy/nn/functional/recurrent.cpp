@@ -7,7 +7,6 @@
 #include "lazy/formula/formula.hpp"
 #include "lazy/formula/recurrent_steps.hpp"
 #include "lazy/nn/functional/linear.hpp"
-#include "lazy/ops/creation.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/rearranging.hpp"
@@ -26,25 +25,23 @@ Term input_bias(const Formula& f, RecurrentKind kind, const RecurrentWeights& w)
 }
 
 /// Returns t with the blocks of its axis in torch's order. This is one map of t alone, so that of weights that
-/// stay it is kept, as joined parts are not: each element asks for its own place.
+/// stay it is kept, as joined parts are not.
 Tensor ordered(const Tensor& t, int axis, const std::vector<int>& order, const Site& s) {
   if (order.empty()) return t;
   const auto count = static_cast<int64_t>(order.size());
   const Shape shape = t.shape(s);
   Shape blocks, places;
-  int64_t size = 1;  // of a block: an extent of 0 leaves nothing to order
   for (int a = 0; a < shape.size(); ++a) {
-    if (a == axis) blocks.push_back(count), places.push_back(count);
+    if (a == axis) blocks.push_back(count);
     blocks.push_back(a == axis ? shape[a] / count : shape[a]);
-    if (a >= axis) places.push_back(blocks.back()), size *= blocks.back();
   }
+  for (int a = 0; a < blocks.size(); ++a) places.push_back(a == axis ? count : 1);
   const Tensor split = lazy::reshape(Arg(t, s), blocks);
-  const Tensor place =
-      lazy::reshape(Arg(arange(0, count * size, 1, DType::int64, t.device(s), s), s), places);
+  const Tensor place(iota(axis, places, t.device(s), s));
   Tensor r;
   for (int64_t g = 0; g < count; ++g) {
     const Tensor block = lazy::narrow(Arg(split, s), axis, order[static_cast<size_t>(g)], 1);
-    r = g == 0 ? block : where(Arg(greater_equal(Arg(place, s), Arg(g * size, s)), s), Arg(block, s), Arg(r, s));
+    r = g == 0 ? block : where(Arg(equal(Arg(place, s), Arg(g, s)), s), Arg(block, s), Arg(r, s));
   }
   return lazy::reshape(Arg(r, s), shape);
 }
