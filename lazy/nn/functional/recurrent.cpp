@@ -46,11 +46,12 @@ Tensor ordered(const Tensor& t, int axis, const std::vector<int>& order, const S
   return lazy::reshape(Arg(r, s), shape);
 }
 
-/// Records the layer as the call, or step by step where only that keeps it on its device.
+/// Records the layer as the call, or step by step where only that keeps it on its device, or for one step: the
+/// call packs the weights, which takes as long as one product with them.
 std::vector<Handle> expand_layer(const jit::Expanding& e) {
   const auto how = e.spec.as<jit::calls::RecurrentAttributes>();
   const jit::CallSpec& call = intern_call(jit::calls::kRecurrent, how);
-  if (runs_here(e.backend, call)) return detail::record_call(call, e.operands, e.site);
+  if (e[0]->shape[0] > 1 && runs_here(e.backend, call)) return detail::record_call(call, e.operands, e.site);
   const Formula f(e.spec.name(), e.site);
   std::vector<Term> terms;
   for (const Handle* h : e.operands) terms.push_back(f.term(*h));
