@@ -184,18 +184,20 @@ Json check(const onnx::Model& model, const NamedTensors& outputs, const OutputOp
 
 void print_checks(const Json& all) {
   for (const Json& c : all) {
-    std::cout << "check " << text::printable(c["name"].get<std::string>()) << ": ";
+    const bool holds = c["holds"];
+    std::ostream& out = holds ? std::cout : std::cerr;
+    out << "check " << text::printable(c["name"].get<std::string>()) << ": ";
     if (c.contains("reason")) {
-      std::cout << c["reason"].get<std::string>() << '\n';
+      out << c["reason"].get<std::string>() << '\n';
       continue;
     }
-    if (c["holds"].get<bool>()) std::cout << "holds";
-    else std::cout << c["differ"] << " of " << c["elements"] << " elements differ";
-    std::cout << ", largest difference " << text_of(c["largest_difference"]);
+    if (holds) out << "holds";
+    else out << c["differ"] << " of " << c["elements"] << " elements differ";
+    out << ", largest difference " << text_of(c["largest_difference"]);
     if (c.contains("worst"))
-      std::cout << ", worst at " << c["worst"]["at"].get<std::string>() << ": found " << text_of(c["worst"]["found"])
-                << ", expected " << text_of(c["worst"]["expected"]);
-    std::cout << '\n';
+      out << ", worst at " << c["worst"]["at"].get<std::string>() << ": found " << text_of(c["worst"]["found"])
+          << ", expected " << text_of(c["worst"]["expected"]);
+    out << '\n';
   }
 }
 

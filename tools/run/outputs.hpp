@@ -26,6 +26,7 @@ void write(const onnx::Model&, const NamedTensors& outputs, const OutputOptions&
 /// Compares outputs with files: element by element |found - expected| <= absolute + relative |expected|, NaN
 /// equal to NaN. Each check says whether it holds, how many elements differ, and where the worst one is.
 nlohmann::ordered_json check(const onnx::Model&, const NamedTensors& outputs, const OutputOptions&);
+/// Prints them: those that don't hold to standard error.
 void print_checks(const nlohmann::ordered_json&);
 /// Throws UsageError for names and files in the options that can't be meant.
 void check_options(const onnx::Model&, const OutputOptions&);
