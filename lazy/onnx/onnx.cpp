@@ -195,8 +195,8 @@ Model Model::bind(const NamedTensors& inputs, Site s) const {
     check_input(*info, tensor, s);
     std::optional<Known> known = known_elements(tensor, kMostKnown, kMostKnown, s);
     if (!known)
-      throw Error("onnx: input '" + name + "' can't be bound: it has " + std::to_string(tensor.size(s)) + " " +
-                      name_of(info->dtype) + ", and no more than " + std::to_string(kMostKnown) +
+      throw Error("onnx: input '" + name + "' can't be bound: it has " + std::to_string(tensor.size(s)) +
+                      " " + name_of(info->dtype) + ", and no more than " + std::to_string(kMostKnown) +
                       " numbers other than uint64 are",
                   s);
     bound->values.emplace(name, *std::move(known));

@@ -83,7 +83,7 @@ class Model : public nn::Module {
   std::vector<Tensor> run(const NamedTensors& inputs, const Site&) const;
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const Bound> bound_;  // null: no input is given
-  std::vector<Tensor> weights_;  // by the program's numbers
+  std::vector<Tensor> weights_;         // by the program's numbers
 };
 
 /// Loads a model. IoError, with the byte, for a file that is no such model; Error that lists all that is not

@@ -1,4 +1,5 @@
-// Writes what the tests of lazy-run read into the folder that is its argument: models, arrays, a picture, sound.
+// Writes what the tests of lazy-run read into the folder that is its argument: models, arrays, a picture,
+// sound.
 #include <fstream>
 #include <iostream>
 #include <lazy/lazy.hpp>
@@ -38,10 +39,11 @@ std::string choosing_model() {
   g.inputs = {value("sound", {"1", "4"}), value("rate", {}, kInt64)};
   g.outputs = {any("z"), value("shift", {"1", "4"})};
   g.initializers = {tensor<int64_t>("fast", kInt64, {}, {16000})};
-  g.nodes = {node("Equal", {"rate", "fast"}, {"is_fast"}),
-             node("If", {"is_fast"}, {"z"},
-                  {graph_attribute("then_branch", branch("Neg")), graph_attribute("else_branch", branch("Abs"))}),
-             node("Add", {"sound", "sound"}, {"shift"})};
+  g.nodes = {
+      node("Equal", {"rate", "fast"}, {"is_fast"}),
+      node("If", {"is_fast"}, {"z"},
+           {graph_attribute("then_branch", branch("Neg")), graph_attribute("else_branch", branch("Abs"))}),
+      node("Add", {"sound", "sound"}, {"shift"})};
   return model(g).bytes();
 }
 
@@ -96,7 +98,8 @@ int main(int, char** argv) {
   write("bytes.onnx", mean_model({"1", "h", "w", "3"}, {1, 2}, kUint8));
   write("unsupported.onnx", unsupported_model());
   write("cut_off.onnx", linear_model().substr(0, 60));
-  const std::vector<float> x = {1, 2, 3, 4, 5, 6}, y = {7.5f, -1.5f, 16.5f, -1.5f}, wrong = {7.5f, -1.5f, 16.5f, -2};
+  const std::vector<float> x = {1, 2, 3, 4, 5, 6}, y = {7.5f, -1.5f, 16.5f, -1.5f},
+                           wrong = {7.5f, -1.5f, 16.5f, -2};
   save(folder + "/x.npy", from_span(x, {2, 3}));
   save(folder + "/wide.npy", from_span(x, {1, 6}));
   save(folder + "/integers.npy", from_span(std::vector<int64_t>{1, 2, 3, 4, 5, 6}, {2, 3}));
@@ -105,7 +108,8 @@ int main(int, char** argv) {
   const std::vector<float> four = {1, -2, 3, 0};
   save(folder + "/four.npy", from_span(four));
   save_npz(folder + "/both.npz", {{"sound", from_span(four, {1, 4})}, {"rate", full({}, 8000, int64)}});
-  save_npz(folder + "/expected.npz", {{"z", abs(from_span(four, {1, 4}))}, {"shift", 2 * from_span(four, {1, 4})}});
+  save_npz(folder + "/expected.npz",
+           {{"z", abs(from_span(four, {1, 4}))}, {"shift", 2 * from_span(four, {1, 4})}});
   // Left half red, right half black.
   Tensor picture = zeros({8, 8, 3}, uint8);
   picture(_, slice(0, 4), 0) = 255;

@@ -73,8 +73,8 @@ std::string shape_text(const Json& shape) {
 void print_values(std::ostream& out, const char* title, const Json& values) {
   out << title << '\n';
   for (const Json& v : values)
-    out << "  " << text::printable(v["name"].get<std::string>()) << "  " << v["dtype"].get<std::string>() << ' '
-        << text::printable(shape_text(v["shape"])) << '\n';
+    out << "  " << text::printable(v["name"].get<std::string>()) << "  " << v["dtype"].get<std::string>()
+        << ' ' << text::printable(shape_text(v["shape"])) << '\n';
 }
 
 }  // namespace

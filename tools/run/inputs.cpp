@@ -60,7 +60,9 @@ std::pair<std::string, std::string> split(std::span<const onnx::ValueInfo> all, 
                    (all.empty() ? "" : ", " + list_names(all)));
 }
 
-bool has_ending(const std::string& path, const char* ending) { return text::lower_case(path).ends_with(ending); }
+bool has_ending(const std::string& path, const char* ending) {
+  return text::lower_case(path).ends_with(ending);
+}
 
 namespace {
 
@@ -105,8 +107,7 @@ class Maker {
     std::string missing;
     for (const onnx::ValueInfo& info : model_.inputs()) {
       const auto at = sources_.find(info.name);
-      if (at == sources_.end() && !options_.fill)
-        missing += "\n  '" + info.name + "': " + describe(info);
+      if (at == sources_.end() && !options_.fill) missing += "\n  '" + info.name + "': " + describe(info);
       else made.set(info.name, of(info, at == sources_.end() ? "random" : at->second));
     }
     if (!missing.empty()) throw UsageError("these inputs are not given:" + missing);
@@ -121,8 +122,7 @@ class Maker {
       if (!sources_.emplace(name, source).second) throw UsageError("input '" + name + "' is given twice");
     };
     if (!names_one(text) && has_ending(text, ".npz")) {
-      for (const auto& [name, t] : archive(text))
-        add(find(model_.inputs(), name, "input").name, text);
+      for (const auto& [name, t] : archive(text)) add(find(model_.inputs(), name, "input").name, text);
       return;
     }
     const auto [name, source] = split(model_.inputs(), text, "input");
@@ -150,8 +150,8 @@ class Maker {
     const Extents all = extents(info);
     const bool said = shapes_.contains(info.name);
     if ((!info.shape && !said) || std::count(all.begin(), all.end(), -1))
-      throw UsageError("input '" + info.name + "' is " + describe(info) + ": say its shape (--shape " + info.name +
-                       "=...)");
+      throw UsageError("input '" + info.name + "' is " + describe(info) + ": say its shape (--shape " +
+                       info.name + "=...)");
     return ShapeArg(all);
   }
 
@@ -162,7 +162,8 @@ class Maker {
       const auto* const n = std::get_if<int64_t>(&(*info.shape)[i]);
       fits = !n || *n <= 0 || *n == found[i];
     }
-    if (!fits) throw UsageError("input '" + info.name + "' is " + describe(info) + ", and not as " + who + " says");
+    if (!fits)
+      throw UsageError("input '" + info.name + "' is " + describe(info) + ", and not as " + who + " says");
   }
 
   Tensor of(const onnx::ValueInfo& info, const std::string& source) {
@@ -189,8 +190,9 @@ class Maker {
     else if (is_picture(path)) t = read_picture(path, info, extents(info), options_.mean, options_.std);
     else if (has_ending(path, ".wav")) t = read_sound(path, info, extents(info));
     else
-      throw UsageError("input '" + info.name + "': " + text::quoted(path) +
-                       " is no number, not one of random, zeros, ones, and no file .npy, .npz, .png, .jpg, .wav");
+      throw UsageError(
+          "input '" + info.name + "': " + text::quoted(path) +
+          " is no number, not one of random, zeros, ones, and no file .npy, .npz, .png, .jpg, .wav");
     const Shape shape = t.shape();
     const std::string found = std::string(name_of(t.dtype())) + " " + to_string(shape);
     Extents found_extents;

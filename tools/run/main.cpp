@@ -64,7 +64,8 @@ bool run(const onnx::Model& model, const Options& o, Json& all) {
   if (o.outputs.checks.empty()) return true;
   all["checks"] = tool::check(model, outputs, o.outputs);
   if (!quiet) tool::print_checks(all["checks"]);
-  return std::all_of(all["checks"].begin(), all["checks"].end(), [](const Json& c) { return c["holds"].get<bool>(); });
+  return std::all_of(all["checks"].begin(), all["checks"].end(),
+                     [](const Json& c) { return c["holds"].get<bool>(); });
 }
 
 Status work(const Options& o) {
@@ -78,13 +79,15 @@ Status work(const Options& o) {
   onnx::Model model = onnx::load(o.model, {}, Site());
   if (o.dtype == "bfloat16") model.to(bfloat16);
   if (o.dtype == "float16") model.to(float16);
-  all["load_ms"] = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  all["load_ms"] =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   if (shows) {
     // Values that share the file take no memory of their own until they are read.
     const uint64_t copied = metrics().bytes_live;
     all["model"]["copied_bytes"] = copied;
     if (o.json != "-")
-      std::cout << "memory\n  " << text::human_size(copied) << " of parameters copied, the others share the file\n";
+      std::cout << "memory\n  " << text::human_size(copied)
+                << " of parameters copied, the others share the file\n";
   }
   tool::check_options(model, o.outputs);
   bool good = true;
@@ -95,33 +98,49 @@ Status work(const Options& o) {
 
 void add_options(CLI::App& app, Options& o) {
   app.add_option("model", o.model, "model in the ONNX format")->required();
-  app.add_flag("--show", o.show, "describe the model: inputs, outputs, operators, parameters; without inputs the default");
-  app.add_option("-i,--input", o.inputs.given,
-                 "NAME=SOURCE, or SOURCE for the only input: a file .npy, .npz, .png, .jpg or .wav; random, zeros, "
-                 "ones or a number for all elements. A .npz without a name has inputs by their names")
+  app.add_flag("--show", o.show,
+               "describe the model: inputs, outputs, operators, parameters; without inputs the default");
+  app.add_option(
+         "-i,--input", o.inputs.given,
+         "NAME=SOURCE, or SOURCE for the only input: a file .npy, .npz, .png, .jpg or .wav; random, zeros, "
+         "ones or a number for all elements. A .npz without a name has inputs by their names")
+      ->allow_extra_args(false)
       ->type_name("SOURCE");
   app.add_option("--shape", o.inputs.shapes, "NAME=1,3,224,224: shape of an input, for its dynamic extents")
+      ->allow_extra_args(false)
       ->type_name("SHAPE");
-  app.add_option("--mean", o.inputs.mean, "subtracted from pictures of 0 to 1: a number a channel")->delimiter(',');
-  app.add_option("--std", o.inputs.std, "what pictures are divided by then")->delimiter(',');
+  app.add_option("--mean", o.inputs.mean, "subtracted from pictures of 0 to 1: a number a channel")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--std", o.inputs.std, "what pictures are divided by then")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--seed", o.inputs.seed, "of random numbers")->capture_default_str();
   app.add_flag("--cast", o.inputs.cast, "convert files of other dtypes");
-  app.add_option("-o,--output", o.outputs.files,
-                 "NAME=FILE, or FILE for the only output: .npy or .npz. A .npz without a name gets all outputs")
+  app.add_option(
+         "-o,--output", o.outputs.files,
+         "NAME=FILE, or FILE for the only output: .npy or .npz. A .npz without a name gets all outputs")
+      ->allow_extra_args(false)
       ->type_name("FILE");
   app.add_option("--top", o.outputs.top, "print so many of the largest elements along the last axis")
       ->check(CLI::PositiveNumber);
   app.add_option("--labels", o.outputs.labels, "file with a name for each class, a line each; for --top");
-  app.add_option("--check", o.outputs.checks, "NAME=FILE: compare an output with a file .npy or .npz")->type_name("FILE");
+  app.add_option("--check", o.outputs.checks,
+                 "NAME=FILE, or FILE for the only output: compare an output with a file .npy or .npz")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
   app.add_option("--rtol", o.outputs.relative, "allowed of the expected element")->capture_default_str();
   app.add_option("--atol", o.outputs.absolute, "allowed besides")->capture_default_str();
-  app.add_option("--bench", o.measure.calls, "measure so many calls; without a number two seconds. Inputs are random "
-                                             "unless given")
+  app.add_option("--bench", o.measure.calls,
+                 "measure so many calls; without a number two seconds. Inputs are random "
+                 "unless given")
       ->expected(0, 1)
       ->check(CLI::NonNegativeNumber)
       ->type_name("[CALLS]");
-  app.add_option("--kernels", o.measure.kernels, "with --bench: the kernels that take most of the time, so many");
-  app.add_option("--json", o.json, "write everything as JSON to a file; - is standard output, which has nothing else then")
+  app.add_option("--kernels", o.measure.kernels,
+                 "with --bench: the kernels that take most of the time, so many");
+  app.add_option("--json", o.json,
+                 "write everything as JSON to a file; - is standard output, which has nothing else then")
       ->type_name("FILE");
   app.add_option("--threads", o.threads, "threads of the CPU; all if not given")->check(CLI::PositiveNumber);
   app.add_option("--device", o.device, "where the model runs")->check(CLI::IsMember({"cpu", "cuda", "auto"}));
@@ -130,10 +149,12 @@ void add_options(CLI::App& app, Options& o) {
       "Examples:\n"
       "  lazy-run model.onnx\n"
       "  lazy-run model.onnx --input x=a.npy --output y=b.npy\n"
-      "  lazy-run resnet.onnx --input cat.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --top 5 --labels l.txt\n"
+      "  lazy-run resnet.onnx --input cat.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --top 5 "
+      "--labels l.txt\n"
       "  lazy-run model.onnx --input random --shape x=8,3,224,224 --bench --threads 1 --kernels 10\n"
       "  lazy-run model.onnx --input in.npz --check out.npz --rtol 1e-3\n"
-      "Exit status: 0 done, 1 a check does not hold, 2 wrong arguments, 3 a file can't be read or the model not run.");
+      "Exit status: 0 done, 1 a check does not hold, 2 wrong arguments, 3 a file can't be read or the model "
+      "not run.");
 }
 
 }  // namespace

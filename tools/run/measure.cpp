@@ -67,7 +67,8 @@ Json kernel_shares(const std::function<void()>& call, int most) {
   };
   std::map<std::string, Sum> sums;
   double all = 0;
-  if (!trace.is_object() || !trace.contains("traceEvents")) throw Error("lazy-run: the recording can't be read");
+  if (!trace.is_object() || !trace.contains("traceEvents"))
+    throw Error("lazy-run: the recording can't be read");
   for (const Json& e : trace["traceEvents"]) {
     if (e.value("ph", "") != "X" || e.value("cat", "") != "kernel") continue;
     std::string name = without_line(e.value("name", ""));
@@ -80,8 +81,9 @@ Json kernel_shares(const std::function<void()>& call, int most) {
     all += e.value("dur", 0.0);
   }
   std::vector<std::pair<std::string, Sum>> order(sums.begin(), sums.end());
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.second.microseconds > b.second.microseconds; });
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.second.microseconds > b.second.microseconds;
+  });
   Json shares = Json::array();
   for (size_t i = 0; i < order.size() && i < static_cast<size_t>(most); ++i)
     shares.push_back({{"kernel", order[i].first},
@@ -123,7 +125,8 @@ Json measure(const onnx::Model& loaded, const NamedTensors& inputs, const Measur
   Json m;
   m["processor"] = processor();
   m["threads"] = o.threads > 0 ? o.threads : static_cast<int>(std::thread::hardware_concurrency());
-  auto session = inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(model, {.threads = o.threads});
+  auto session =
+      inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(model, {.threads = o.threads});
   std::function<void()> call = [&] { session(given); };
   const Metrics before = metrics();
   auto begin = Clock::now();
@@ -179,8 +182,8 @@ void print_measurement(const Json& m) {
   };
   const Json& l = m["latency_ms"];
   std::cout << "latency     p50 " << number(l["p50"]) << " ms, p90 " << number(l["p90"]) << " ms, p99 "
-            << number(l["p99"]) << " ms, min " << number(l["min"]) << " ms, max " << number(l["max"]) << " ms, of "
-            << m["calls"] << " calls\n"
+            << number(l["p99"]) << " ms, min " << number(l["min"]) << " ms, max " << number(l["max"])
+            << " ms, of " << m["calls"] << " calls\n"
             << "throughput  " << number(m["calls_per_second"], "%.1f") << " calls a second\n"
             << "first call  " << number(m["first_call_ms"], "%.1f") << " ms, of which "
             << number(m["compile_ms"], "%.1f") << " ms compiled " << m["kernels_compiled"] << " kernels; "
@@ -195,8 +198,8 @@ void print_measurement(const Json& m) {
   if (!m.contains("kernels")) return;
   std::cout << "kernels\n";
   for (const Json& k : m["kernels"])
-    std::cout << "  " << number(Json(100 * k["share"].get<double>()), "%5.1f") << "%  " << k["kernel"].get<std::string>()
-              << '\n';
+    std::cout << "  " << number(Json(100 * k["share"].get<double>()), "%5.1f") << "%  "
+              << k["kernel"].get<std::string>() << '\n';
 }
 
 }  // namespace lazy::tool

@@ -16,7 +16,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Returns a number that JSON has, or its name.
-Json json_of(double v) { return std::isfinite(v) ? Json(v) : Json(std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf"); }
+Json json_of(double v) {
+  return std::isfinite(v) ? Json(v) : Json(std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+}
 std::string text_of(const Json& v) {
   return v.is_number() ? text::formatted("%.6g", v.get<double>()) : v.get<std::string>();
 }
@@ -64,7 +66,8 @@ Json compared(const std::string& name, const Tensor& found, const Tensor& expect
     return c;
   }
   if (found.dtype() != expected.dtype()) {
-    c["reason"] = std::string("the dtype is ") + name_of(found.dtype()) + ", expected " + name_of(expected.dtype());
+    c["reason"] =
+        std::string("the dtype is ") + name_of(found.dtype()) + ", expected " + name_of(expected.dtype());
     return c;
   }
   const std::vector<double> a = found.to_vector<double>(), b = expected.to_vector<double>();
@@ -85,7 +88,8 @@ Json compared(const std::string& name, const Tensor& found, const Tensor& expect
   c["differ"] = differ;
   c["largest_difference"] = json_of(largest);
   if (largest > 0) {
-    c["worst"] = {{"at", place(found.shape(), worst)}, {"found", json_of(a[worst])}, {"expected", json_of(b[worst])}};
+    c["worst"] = {
+        {"at", place(found.shape(), worst)}, {"found", json_of(a[worst])}, {"expected", json_of(b[worst])}};
   }
   return c;
 }
@@ -114,12 +118,14 @@ Json summarise(const NamedTensors& outputs) {
 
 void print_summary(const Json& all) {
   for (const Json& s : all) {
-    std::cout << text::printable(s["name"].get<std::string>()) << "  " << s["dtype"].get<std::string>() << " [";
+    std::cout << text::printable(s["name"].get<std::string>()) << "  " << s["dtype"].get<std::string>()
+              << " [";
     const char* comma = "";
     for (const Json& n : s["shape"]) std::cout << comma << n, comma = ", ";
     std::cout << "]";
     if (s.contains("min"))
-      std::cout << "  min " << text_of(s["min"]) << ", mean " << text_of(s["mean"]) << ", max " << text_of(s["max"]);
+      std::cout << "  min " << text_of(s["min"]) << ", mean " << text_of(s["mean"]) << ", max "
+                << text_of(s["max"]);
     std::cout << '\n';
   }
 }
@@ -136,9 +142,8 @@ void print_top(const NamedTensors& outputs, int64_t count, const std::string& la
       std::vector<int64_t> order(static_cast<size_t>(length));
       std::iota(order.begin(), order.end(), 0);
       const int64_t most = std::min(count, length);
-      std::partial_sort(order.begin(), order.begin() + most, order.end(), [&](int64_t a, int64_t b) {
-        return row[a] != row[b] ? row[a] > row[b] : a < b;
-      });
+      std::partial_sort(order.begin(), order.begin() + most, order.end(),
+                        [&](int64_t a, int64_t b) { return row[a] != row[b] ? row[a] > row[b] : a < b; });
       std::cout << text::printable(name) << (rows > 1 ? ", row " + std::to_string(r) : "") << '\n';
       for (int64_t i = 0; i < most; ++i) {
         const auto k = static_cast<size_t>(order[static_cast<size_t>(i)]);
@@ -195,8 +200,8 @@ void print_checks(const Json& all) {
     else out << c["differ"] << " of " << c["elements"] << " elements differ";
     out << ", largest difference " << text_of(c["largest_difference"]);
     if (c.contains("worst"))
-      out << ", worst at " << c["worst"]["at"].get<std::string>() << ": found " << text_of(c["worst"]["found"])
-          << ", expected " << text_of(c["worst"]["expected"]);
+      out << ", worst at " << c["worst"]["at"].get<std::string>() << ": found "
+          << text_of(c["worst"]["found"]) << ", expected " << text_of(c["worst"]["expected"]);
     out << '\n';
   }
 }

@@ -22,7 +22,8 @@ Tensor planes(const Tensor& picture, int64_t channels, const std::string& path) 
   else if (channels == 1 && found == 3)
     x = sum(x * from_span(std::vector<float>{0.299f, 0.587f, 0.114f}), {2}, keepdims);
   else if (channels > 0 && found != channels)
-    throw UsageError(path + " has " + std::to_string(found) + " channels, the input " + std::to_string(channels));
+    throw UsageError(path + " has " + std::to_string(found) + " channels, the input " +
+                     std::to_string(channels));
   return permute(x, {2, 0, 1}).unsqueeze(0);
 }
 
@@ -79,16 +80,18 @@ bool is_picture(const std::string& path) {
 Tensor read_picture(const std::string& path, const onnx::ValueInfo& info, const std::vector<int64_t>& extents,
                     const std::vector<double>& mean, const std::vector<double>& std) {
   if (extents.size() != 4)
-    throw UsageError("input '" + info.name + "' is " + describe(info) + ", and a picture has the shape (N, C, H, W)");
+    throw UsageError("input '" + info.name + "' is " + describe(info) +
+                     ", and a picture has the shape (N, C, H, W)");
   if (extents[0] > 1)
-    throw UsageError("input '" + info.name + "' takes " + std::to_string(extents[0]) + " pictures, " + path + " is one");
+    throw UsageError("input '" + info.name + "' takes " + std::to_string(extents[0]) + " pictures, " + path +
+                     " is one");
   const auto can_be_channels = [](int64_t n) { return n == 1 || n == 3 || n == 4; };
   const bool last = can_be_channels(extents[3]) && !can_be_channels(extents[1]);
   const int64_t channels = extents[last ? 3 : 1];
   int64_t height = extents[last ? 1 : 2], width = extents[last ? 2 : 3];
-  Tensor x = planes(has_ending(path, ".png")                                 ? read_png(path)
+  Tensor x = planes(has_ending(path, ".png")                               ? read_png(path)
                     : has_ending(path, ".pgm") || has_ending(path, ".ppm") ? read_pnm(path)
-                                                                             : read_jpeg(path),
+                                                                           : read_jpeg(path),
                     channels > 0 ? channels : 3, path);
   if (height < 0) height = x.size(2);
   if (width < 0) width = x.size(3);
@@ -96,7 +99,8 @@ Tensor read_picture(const std::string& path, const onnx::ValueInfo& info, const 
     x = interpolate(x, {.size = {height, width}, .mode = Interpolation::linear, .antialias = true});
   if (!is_float(info.dtype)) x = round(clip(x, 0.0f, 1.0f) * 255.0f).to(info.dtype);
   else if (!mean.empty() || !std.empty())
-    x = data::normalize(x, mean.empty() ? std::vector<double>{0} : mean, std.empty() ? std::vector<double>{1} : std);
+    x = data::normalize(x, mean.empty() ? std::vector<double>{0} : mean,
+                        std.empty() ? std::vector<double>{1} : std);
   if (last) x = permute(x, {0, 2, 3, 1});
   return is_float(info.dtype) ? x.to(info.dtype) : x;
 }
@@ -104,8 +108,9 @@ Tensor read_picture(const std::string& path, const onnx::ValueInfo& info, const 
 Tensor read_sound(const std::string& path, const onnx::ValueInfo& info, const std::vector<int64_t>& extents) {
   if (extents.empty() || extents.size() > 3 || (extents.size() > 1 && extents[0] > 1) ||
       (extents.size() > 2 && extents[1] > 1) || !is_float(info.dtype))
-    throw UsageError("input '" + info.name + "' is " + describe(info) +
-                     ", and sound has the shape (samples), (1, samples) or (1, 1, samples), of floating point");
+    throw UsageError(
+        "input '" + info.name + "' is " + describe(info) +
+        ", and sound has the shape (samples), (1, samples) or (1, 1, samples), of floating point");
   std::vector<float> samples = samples_of(lazy::detail::open_file("lazy-run", path, {}));
   if (extents.back() > 0) samples.resize(static_cast<size_t>(extents.back()));
   std::vector<int64_t> shape(extents.size(), 1);

@@ -49,7 +49,9 @@ std::vector<Handle> expand_linear(const jit::Expanding& e) {
   // Steps of one sequence, (T, 1, in), are the rows of one product, not T products of a row.
   const int rank = x->shape.size();
   const bool single = rank > 2 && x->shape[rank - 2] == 1 && in > 0;
-  const Handle rows = rank == 1 ? r.reshape(x, {1, in}) : single ? r.reshape(x, {numel(x->shape) / in, in}) : x;
+  const Handle rows = rank == 1 ? r.reshape(x, {1, in})
+                      : single  ? r.reshape(x, {numel(x->shape) / in, in})
+                                : x;
   const Handle columns = detail::matrix_transpose(r.reshape(w, {out, in}), r.site);
   const Handle y = r.reshape(detail::matmul(r.name, rows, columns, r.site), linear_shape(x->shape, w->shape));
   return {e.operands.size() > kLinearBias ? r.op(Op::add, y, e[kLinearBias]) : y};

@@ -24,8 +24,8 @@ Term input_bias(const Formula& f, RecurrentKind kind, const RecurrentWeights& w)
   return {f, f.replaced((b + f.term(w.b_hh)).handle(), n.handle(), 0, 2 * units)};
 }
 
-/// Returns t with the blocks of its axis in torch's order. This is one map of t alone, so that of weights that
-/// stay it is kept, as joined parts are not.
+/// Returns t with the blocks of its axis in torch's order. This is one map of t alone, so that of weights
+/// that stay it is kept, as joined parts are not.
 Tensor ordered(const Tensor& t, int axis, const std::vector<int>& order, const Site& s) {
   if (order.empty()) return t;
   const auto count = static_cast<int64_t>(order.size());
@@ -46,8 +46,8 @@ Tensor ordered(const Tensor& t, int axis, const std::vector<int>& order, const S
   return lazy::reshape(Arg(r, s), shape);
 }
 
-/// Records the layer as the call, or step by step where only that keeps it on its device, or for one step: the
-/// call packs the weights, which takes as long as one product with them.
+/// Records the layer as the call, or step by step where only that keeps it on its device, or for one step:
+/// the call packs the weights, which takes as long as one product with them.
 std::vector<Handle> expand_layer(const jit::Expanding& e) {
   const auto how = e.spec.as<jit::calls::RecurrentAttributes>();
   const jit::CallSpec& call = intern_call(jit::calls::kRecurrent, how);

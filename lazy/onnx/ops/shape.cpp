@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lazy/core/record.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/indexing.hpp"
 #include "lazy/nn/functional/padding.hpp"
-#include "lazy/core/record.hpp"
 #include "lazy/onnx/ops/known.hpp"
 #include "lazy/onnx/ops/table.hpp"
 #include "lazy/ops/creation.hpp"
@@ -168,8 +168,9 @@ Tensor joined_weights(Call& c, const std::vector<Tensor>& all, int axis) {
   for (const Tensor& t : all)
     for (int64_t i = 0; i < t.size(axis, c.site()); i += unit, ++number) {
       const Tensor block = unsqueeze(c.arg(narrow(c.arg(t), axis, i, unit)), axis);
-      joined = number == 0 ? block
-                           : where(c.arg(equal(c.arg(place), Arg(number, c.site()))), c.arg(block), c.arg(joined));
+      joined = number == 0
+                   ? block
+                   : where(c.arg(equal(c.arg(place), Arg(number, c.site()))), c.arg(block), c.arg(joined));
     }
   split[axis] = total;
   return reshape(c.arg(joined), split);
@@ -312,7 +313,8 @@ bool known_slice(Call& c) {
     const Part& p = parts[static_cast<size_t>(a)];
     std::vector<size_t> all;
     for (int64_t i = 0; i < p.length; ++i)
-      for (const size_t place : places) all.push_back(place + static_cast<size_t>((p.start + i * p.step) * stride));
+      for (const size_t place : places)
+        all.push_back(place + static_cast<size_t>((p.start + i * p.step) * stride));
     places = std::move(all);
     shape[a] = p.length;
     stride *= k->shape[a];
