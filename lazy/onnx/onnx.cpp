@@ -1,6 +1,7 @@
 #include "lazy/onnx/onnx.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "lazy/onnx/import/compile.hpp"
 #include "lazy/onnx/import/run.hpp"
@@ -20,6 +21,12 @@ struct Program {
 
   static Model load(const char* op, detail::FileBytes file, std::optional<std::filesystem::path> folder,
                     const LoadOptions& options, const Site& s);
+};
+
+/// Holds the inputs that bind() was given, and describes the others.
+struct Bound {
+  std::map<std::string, Value> values;
+  std::vector<ValueInfo> inputs;
 };
 
 namespace {
@@ -132,6 +139,7 @@ Model Program::load(const char* op, detail::FileBytes file, std::optional<std::f
 }
 
 std::span<const ValueInfo> Model::inputs() const {
+  if (bound_) return bound_->inputs;
   return program_ ? program_->inputs : std::span<const ValueInfo>();
 }
 std::span<const ValueInfo> Model::outputs() const {
@@ -151,7 +159,11 @@ std::vector<Tensor> Model::run(const NamedTensors& inputs, const Site& s) const 
   for (size_t i = 0; i < values.size(); ++i) {
     const std::string& name = p.input_names[i];
     const ValueInfo* const info = p.needed[i] ? &p.inputs[described++] : nullptr;
-    if (inputs.contains(name)) {
+    const bool bound = bound_ && bound_->values.contains(name);
+    if (bound && inputs.contains(name)) throw Error("onnx: input '" + name + "' is bound", s);
+    if (bound) {
+      values[i] = bound_->values.at(name);
+    } else if (inputs.contains(name)) {
       if (info) check_input(*info, inputs.at(name, s), s);
       values[i] = inputs.at(name, s);
     } else if (info) {
@@ -173,6 +185,28 @@ std::vector<Tensor> Model::run(const NamedTensors& inputs, const Site& s) const 
   return tensors;
 }
 
+Model Model::bind(const NamedTensors& inputs, Site s) const {
+  const Program& p = loaded(program_, s);
+  auto bound = bound_ ? std::make_shared<Bound>(*bound_) : std::make_shared<Bound>(Bound{{}, p.inputs});
+  for (const auto& [name, tensor] : inputs) {
+    const auto info = std::find_if(bound->inputs.begin(), bound->inputs.end(),
+                                   [&](const ValueInfo& v) { return v.name == name; });
+    if (info == bound->inputs.end()) throw Error("onnx: the model has no input '" + name + "' to bind", s);
+    check_input(*info, tensor, s);
+    std::optional<Known> known = known_elements(tensor, kMostKnown, kMostKnown, s);
+    if (!known)
+      throw Error("onnx: input '" + name + "' can't be bound: it has " + std::to_string(tensor.size(s)) +
+                      " " + name_of(info->dtype) + ", and no more than " + std::to_string(kMostKnown) +
+                      " numbers other than uint64 are",
+                  s);
+    bound->values.emplace(name, *std::move(known));
+    bound->inputs.erase(info);
+  }
+  Model model = *this;
+  model.bound_ = std::move(bound);
+  return model;
+}
+
 NamedTensors Model::operator()(const NamedTensors& inputs, Site s) const {
   std::vector<Tensor> results = run(inputs, s);
   NamedTensors named;
@@ -181,13 +215,14 @@ NamedTensors Model::operator()(const NamedTensors& inputs, Site s) const {
 }
 
 std::vector<Tensor> Model::operator()(const std::vector<Tensor>& inputs, Site s) const {
-  const Program& p = loaded(program_, s);
-  if (inputs.size() != p.inputs.size())
-    throw Error("onnx: the model takes " + std::to_string(p.inputs.size()) + " inputs, not " +
+  loaded(program_, s);
+  const std::span<const ValueInfo> all = this->inputs();
+  if (inputs.size() != all.size())
+    throw Error("onnx: the model takes " + std::to_string(all.size()) + " inputs, not " +
                     std::to_string(inputs.size()),
                 s);
   NamedTensors named;
-  for (size_t i = 0; i < inputs.size(); ++i) named.set(p.inputs[i].name, inputs[i]);
+  for (size_t i = 0; i < inputs.size(); ++i) named.set(all[i].name, inputs[i]);
   return run(named, s);
 }
 

@@ -43,6 +43,7 @@ struct LoadOptions {
 };
 
 struct Program;
+struct Bound;
 
 /// Holds a model. Its initializers are buffers under their names. Copies share the graph, and values until
 /// one is assigned.
@@ -66,6 +67,12 @@ class Model : public nn::Module {
   /// Takes the only input and returns the only output. Error if there are others.
   Tensor operator()(const Tensor& input, Site s = Site::current()) const;
 
+  /// Returns the model with these inputs given, which inputs() lists no more: a sample rate, a number of
+  /// steps. Conditions and sizes that follow from them are then known while ops are recorded, as those of
+  /// constants are, and sessions can have them. Reads the values. Error for an input that is unknown or has
+  /// more than 1024 elements; DtypeError and ShapeError for one that is not as described.
+  Model bind(const NamedTensors& inputs, Site s = Site::current()) const;
+
   std::string name() const override { return "onnx::Model"; }
 
  protected:
@@ -75,7 +82,8 @@ class Model : public nn::Module {
   friend struct Program;
   std::vector<Tensor> run(const NamedTensors& inputs, const Site&) const;
   std::shared_ptr<const Program> program_;
-  std::vector<Tensor> weights_;  // by the program's numbers
+  std::shared_ptr<const Bound> bound_;  // null: no input is given
+  std::vector<Tensor> weights_;         // by the program's numbers
 };
 
 /// Loads a model. IoError, with the byte, for a file that is no such model; Error that lists all that is not

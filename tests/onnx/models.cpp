@@ -207,6 +207,75 @@ BOOST_AUTO_TEST_CASE(sessions_serve_models) {
   equal(r[1], float32, {1}, {6});
 }
 
+BOOST_AUTO_TEST_CASE(bound_inputs_are_known_and_sessions_take_the_others) {
+  Graph g = condition_on(node("Equal", {"rate", "fast"}, {"c"}), "c");
+  g.inputs = {any("x"), value("rate", {}, kInt64)};
+  g.initializers.push_back(tensor<int64_t>("fast", kInt64, {}, {16000}));
+  const onnx::Model m = load_model(g);
+  const Tensor x = tensor({1.f, 2.f});
+  onnx::Model fast = m.bind({{"rate", full({}, 16000, int64)}}),
+              slow = m.bind({{"rate", full({}, 8000, int64)}});
+  BOOST_TEST(fast.inputs().size() == 1u);
+  BOOST_TEST(m.inputs().size() == 2u);
+  const Tensor a = m({{"x", x}, {"rate", full({}, 16000, int64)}}).begin()->second;
+  const Tensor b = m({{"x", x}, {"rate", full({}, 8000, int64)}}).begin()->second;
+  BOOST_TEST(!array_equal(a, b).item<bool>());
+  const auto s = inference::session(fast, {.example = x});
+  BOOST_TEST(array_equal(s(x), a).item<bool>());
+  Tensor y;
+  {
+    const no_flush guard;
+    y = slow(x);
+  }
+  BOOST_TEST(array_equal(y, b).item<bool>());
+  const auto message = [](const std::function<void()>& f) {
+    try {
+      f();
+    } catch (const Error& e) { return std::string(e.what()); }
+    return std::string();
+  };
+  const auto says = [&](const std::function<void()>& f, const char* text) {
+    BOOST_TEST((message(f).find(text) != std::string::npos), message(f));
+  };
+  says([&] { (void)m.bind({{"speed", full({}, 1, int64)}}); }, "no input 'speed' to bind");
+  says([&] { (void)fast.bind({{"rate", full({}, 1, int64)}}); }, "no input 'rate' to bind");
+  says([&] { (void)m.bind({{"rate", full({}, 1, int32)}}); }, "input 'rate' is int64, not int32");
+  says([&] { (void)m.bind({{"x", ones({2000})}}); }, "it has 2000 float32");
+  says([&] { (void)fast({{"x", x}, {"rate", full({}, 1, int64)}}); }, "input 'rate' is bound");
+}
+
+BOOST_AUTO_TEST_CASE(known_values_are_sliced_along_any_axes) {
+  // Exporters turn the pads of torch, which begin with the last axis, around.
+  const Graph g{
+      .inputs = {any("x")},
+      .outputs = {any("y")},
+      .nodes = {node("Reshape", {"pads", "pairs"}, {"a"}),
+                node("Slice", {"a", "last", "end", "axis", "back"}, {"b"}),
+                node("Transpose", {"b"}, {"c"}, {attribute("perm", std::vector<int64_t>{1, 0})}),
+                node("Reshape", {"c", "all"}, {"d"}), node("Pad", {"x", "d"}, {"y"})},
+      .initializers = {ints("pads", {1, 2, 0, 1}), ints("pairs", {-1, 2}), ints("last", {-1}),
+                       ints("end", {-100}), ints("axis", {0}), ints("back", {-1}), ints("all", {-1})}};
+  onnx::Model m = load_model(g);
+  const auto s = inference::session(m, {.example = ones({1, 1})});
+  equal(s(ones({1, 1})), float32, {2, 4}, {0, 1, 0, 0, 0, 0, 0, 0});
+}
+
+BOOST_AUTO_TEST_CASE(joined_weights_are_computed_once) {
+  const Graph g{.inputs = {any("x")},
+                .outputs = {any("y"), any("w")},
+                .nodes = {node("Concat", {"a", "b", "a"}, {"w"}, {attribute("axis", 0)}),
+                          node("MatMul", {"w", "x"}, {"y"})},
+                .initializers = {floats("a", {2, 40}, std::vector<float>(80, 1)),
+                                 floats("b", {4, 40}, std::vector<float>(160, 2))}};
+  onnx::Model m = load_model(g);
+  const auto call = inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(m);
+  for (int i = 0; i < 3; ++i) {
+    const auto r = call(std::vector<Tensor>{ones({40, 1})});
+    equal(r[0], float32, {8, 1}, {40, 40, 80, 80, 80, 80, 40, 40});
+    equal(sum(r[1], 1), float32, {8}, {40, 40, 80, 80, 80, 80, 40, 40});
+  }
+}
+
 BOOST_AUTO_TEST_CASE(weights_share_the_mapped_file) {
   const lazy::test::Folder folder;
   const size_t count = 1 << 16;

@@ -252,4 +252,24 @@ BOOST_AUTO_TEST_CASE(the_documentation_lists_all) {
                o.name << " is missing in docs/models_from_files.md");
 }
 
+BOOST_AUTO_TEST_CASE(recurrent_layers_have_gates_in_the_order_of_the_format) {
+  // With a bound that nothing reaches the layer is computed step by step, gate by gate.
+  const auto numbers = [](const Shape& shape, double from) {
+    return sin(reshape(arange(0, numel(shape), 1, float32), shape) * 0.7f + from).eval();
+  };
+  for (const auto& [op, gates] : {std::pair<const char*, int64_t>{"LSTM", 4}, {"GRU", 3}, {"RNN", 1}})
+    for (const int64_t steps : {1, 3})
+      for (const int64_t batch : {1, 2}) {
+        const int64_t units = 5;
+        std::vector<Tensor> inputs{numbers({steps, batch, 2}, 0), numbers({1, gates * units, 2}, 1),
+                                   numbers({1, gates * units, units}, 2), numbers({1, 2 * gates * units}, 3)};
+        std::vector<Message> attributes{attribute("hidden_size", units)};
+        if (gates == 3) attributes.push_back(attribute("linear_before_reset", 1));
+        const Tensor whole = run(node(op, {"a", "b", "c", "d"}, {"y"}, attributes), inputs);
+        attributes.push_back(attribute("clip", 1e6f));
+        const Tensor by_steps = run(node(op, {"a", "b", "c", "d"}, {"y"}, attributes), inputs);
+        close(whole, by_steps.to_vector<double>(), 1e-5);
+      }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

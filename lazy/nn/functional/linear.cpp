@@ -46,7 +46,12 @@ std::vector<Handle> expand_linear(const jit::Expanding& e) {
   const Recorder r{kLinearName, e.site};
   const Handle &x = e[kLinearX], &w = e[kLinearWeights];
   const int64_t in = w->shape.back(), out = w->shape.size() == 2 ? w->shape[0] : 1;
-  const Handle rows = x->shape.size() == 1 ? r.reshape(x, {1, in}) : x;
+  // Steps of one sequence, (T, 1, in), are the rows of one product, not T products of a row.
+  const int rank = x->shape.size();
+  const bool single = rank > 2 && x->shape[rank - 2] == 1 && in > 0;
+  const Handle rows = rank == 1 ? r.reshape(x, {1, in})
+                      : single  ? r.reshape(x, {numel(x->shape) / in, in})
+                                : x;
   const Handle columns = detail::matrix_transpose(r.reshape(w, {out, in}), r.site);
   const Handle y = r.reshape(detail::matmul(r.name, rows, columns, r.site), linear_shape(x->shape, w->shape));
   return {e.operands.size() > kLinearBias ? r.op(Op::add, y, e[kLinearBias]) : y};

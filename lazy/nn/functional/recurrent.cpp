@@ -7,7 +7,10 @@
 #include "lazy/formula/formula.hpp"
 #include "lazy/formula/recurrent_steps.hpp"
 #include "lazy/nn/functional/linear.hpp"
+#include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/joining.hpp"
+#include "lazy/ops/rearranging.hpp"
+#include "lazy/ops/views.hpp"
 
 namespace lazy::detail {
 namespace {
@@ -21,11 +24,34 @@ Term input_bias(const Formula& f, RecurrentKind kind, const RecurrentWeights& w)
   return {f, f.replaced((b + f.term(w.b_hh)).handle(), n.handle(), 0, 2 * units)};
 }
 
-/// Records the layer as the call, or step by step where only that keeps it on its device.
+/// Returns t with the blocks of its axis in torch's order. This is one map of t alone, so that of weights
+/// that stay it is kept, as joined parts are not.
+Tensor ordered(const Tensor& t, int axis, const std::vector<int>& order, const Site& s) {
+  if (order.empty()) return t;
+  const auto count = static_cast<int64_t>(order.size());
+  const Shape shape = t.shape(s);
+  Shape blocks, places;
+  for (int a = 0; a < shape.size(); ++a) {
+    if (a == axis) blocks.push_back(count);
+    blocks.push_back(a == axis ? shape[a] / count : shape[a]);
+  }
+  for (int a = 0; a < blocks.size(); ++a) places.push_back(a == axis ? count : 1);
+  const Tensor split = lazy::reshape(Arg(t, s), blocks);
+  const Tensor place(iota(axis, places, t.device(s), s));
+  Tensor r;
+  for (int64_t g = 0; g < count; ++g) {
+    const Tensor block = lazy::narrow(Arg(split, s), axis, order[static_cast<size_t>(g)], 1);
+    r = g == 0 ? block : where(Arg(equal(Arg(place, s), Arg(g, s)), s), Arg(block, s), Arg(r, s));
+  }
+  return lazy::reshape(Arg(r, s), shape);
+}
+
+/// Records the layer as the call, or step by step where only that keeps it on its device, or for one step:
+/// the call packs the weights, which takes as long as one product with them.
 std::vector<Handle> expand_layer(const jit::Expanding& e) {
   const auto how = e.spec.as<jit::calls::RecurrentAttributes>();
   const jit::CallSpec& call = intern_call(jit::calls::kRecurrent, how);
-  if (runs_here(e.backend, call)) return detail::record_call(call, e.operands, e.site);
+  if (e[0]->shape[0] > 1 && runs_here(e.backend, call)) return detail::record_call(call, e.operands, e.site);
   const Formula f(e.spec.name(), e.site);
   std::vector<Term> terms;
   for (const Handle* h : e.operands) terms.push_back(f.term(*h));
@@ -55,8 +81,10 @@ RecurrentResult recurrent(const char* name, RecurrentKind kind, bool reverse, co
   const bool biased = w.b_ih.defined();
   const Tensor bias = biased ? Tensor(input_bias(f, kind, w).handle()) : Tensor();
   const Handle in = f.term(x).handle(), w_ih = f.term(w.w_ih).handle();
-  const Handle gates = linear(f.arg(in), f.arg(w_ih), bias).handle();
-  const Handle start = f.term(h0).handle(), w_hh = f.term(w.w_hh).handle();
+  const Tensor product = linear(f.arg(in), f.arg(w_ih), bias);
+  const Handle gates = ordered(product, 2, w.order, f.site).handle();
+  const Handle start = f.term(h0).handle();
+  const Handle w_hh = ordered(Tensor(f.term(w.w_hh).handle()), 0, w.order, f.site).handle();
   std::vector<Handle> extra;
   if (kind == RecurrentKind::lstm) extra.push_back(f.term(c0).handle());
   if (w.w_hr.defined()) extra.push_back(f.term(w.w_hr).handle());

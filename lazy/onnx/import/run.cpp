@@ -1,5 +1,6 @@
 #include "lazy/onnx/import/run.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace lazy::onnx {
@@ -72,7 +73,12 @@ void run_step(const Step& step, const Environment& environment, std::vector<Valu
     if (step.last[i]) inputs[i] = std::move(v), v = Value();
     else inputs[i] = v;
   }
+  const bool of_weights = !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), [](const Value& v) {
+    return v.of_weights() || !v.defined();
+  });
   record(step, environment, values, std::move(inputs), outputs);
+  if (of_weights && step.graphs.empty())
+    for (Value& v : outputs) v.set_of_weights(true);
   for (const size_t place : step.dropped) values[place] = Value();
   for (size_t i = 0; i < outputs.size(); ++i)
     if (step.outputs[i]) values[step.outputs[i]] = std::move(outputs[i]);
@@ -89,9 +95,11 @@ void run_step(const Step& step, const Environment& environment, std::vector<Valu
 std::vector<Value> run_graph(const Graph& graph, const Environment& environment, std::vector<Value> inputs,
                              const std::vector<Value>* outer) {
   std::vector<Value> values(graph.places);
-  for (const Constant& c : graph.constants)
+  for (const Constant& c : graph.constants) {
     values[c.place] =
         Value(c.weight == Constant::kNoWeight ? Tensor() : environment.weights[c.weight], c.known);
+    values[c.place].set_of_weights(true);
+  }
   for (const Capture& c : graph.captures) values[c.inner] = (*outer)[c.outer];
   if (inputs.size() > graph.inputs.size())
     throw Error("the graph takes " + std::to_string(graph.inputs.size()) + " inputs, not " +

@@ -82,15 +82,6 @@ Tensor gate(Call& c, const Tensor& t, int i, int n) {
   return narrow(c.arg(t), 0, i * size, size);
 }
 
-/// Brings gates into torch's order.
-Tensor reordered(Call& c, const Tensor& t, Cell cell) {
-  if (!t.defined() || cell == Cell::rnn) return t;
-  const std::vector<int> order = cell == Cell::gru ? std::vector<int>{1, 0, 2} : std::vector<int>{0, 2, 3, 1};
-  std::vector<Tensor> parts;
-  for (const int i : order) parts.push_back(gate(c, t, i, static_cast<int>(order.size())));
-  return concat(parts, 0, c.site());
-}
-
 bool plain(Call& c, Cell cell, const Direction& d) {
   const std::vector<const char*> names = cell == Cell::lstm
                                              ? std::vector<const char*>{"sigmoid", "tanh", "tanh"}
@@ -105,11 +96,10 @@ bool plain(Call& c, Cell cell, const Direction& d) {
 
 /// Computes all steps by the layer that networks have.
 Results as_layer(Call& c, Cell cell, const Direction& d, const Tensor& x) {
-  detail::RecurrentWeights w{reordered(c, d.w, cell), reordered(c, d.r, cell), {}, {}, {}};
-  if (d.b.defined()) {
-    w.b_ih = reordered(c, gate(c, d.b, 0, 2), cell);
-    w.b_hh = reordered(c, gate(c, d.b, 1, 2), cell);
-  }
+  detail::RecurrentWeights w{d.w, d.r, {}, {}, {}};
+  if (d.b.defined()) w.b_ih = gate(c, d.b, 0, 2), w.b_hh = gate(c, d.b, 1, 2);
+  if (cell == Cell::gru) w.order = {1, 0, 2};
+  if (cell == Cell::lstm) w.order = {0, 2, 3, 1};
   const RecurrentKind kind = cell == Cell::lstm              ? RecurrentKind::lstm
                              : cell == Cell::gru             ? RecurrentKind::gru
                              : d.functions[0].name == "relu" ? RecurrentKind::relu

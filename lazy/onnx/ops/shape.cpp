@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lazy/core/record.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/indexing.hpp"
 #include "lazy/nn/functional/padding.hpp"
@@ -144,13 +145,50 @@ void expand_op(Call& c) {
   c.give(broadcast_to(c[0], ShapeArg(*shape)));
 }
 
+/// Joins weights, such as the gates of a recurrent layer, in one map, which is kept where parts that are
+/// written one by one are not. Returns nothing where they have no large unit of length in common.
+Tensor joined_weights(Call& c, const std::vector<Tensor>& all, int axis) {
+  constexpr int64_t kMostBlocks = 8;
+  Shape shape = all[0].shape(c.site());
+  int64_t total = 0, unit = 0;
+  for (const Tensor& t : all) {
+    const Shape other = t.shape(c.site());
+    if (t.dtype(c.site()) != all[0].dtype(c.site()) || other.size() != shape.size()) return {};
+    for (int a = 0; a < shape.size(); ++a)
+      if (a != axis && other[a] != shape[a]) return {};  // concat says what is wrong
+    total += other[axis];
+    unit = std::gcd(unit, other[axis]);
+  }
+  if (unit == 0 || total / unit > kMostBlocks || shape.size() == kMaxRank) return {};
+  Shape places, split = shape;
+  for (int a = 0; a <= shape.size(); ++a) places.push_back(a == axis ? total / unit : 1);
+  const Tensor place(detail::iota(axis, places, all[0].device(c.site()), c.site()));
+  Tensor joined;
+  int64_t number = 0;
+  for (const Tensor& t : all)
+    for (int64_t i = 0; i < t.size(axis, c.site()); i += unit, ++number) {
+      const Tensor block = unsqueeze(c.arg(narrow(c.arg(t), axis, i, unit)), axis);
+      joined = number == 0
+                   ? block
+                   : where(c.arg(equal(c.arg(place), Arg(number, c.site()))), c.arg(block), c.arg(joined));
+    }
+  split[axis] = total;
+  return reshape(c.arg(joined), split);
+}
+
 void concat_op(Call& c) {
   std::vector<Tensor> all;
   for (size_t i = 0; i < c.inputs(); ++i)
     // An empty vector joins anything, as exporters assume of shapes.
     if (c.inputs() == 1 || c.shape(i) != Shape{0}) all.push_back(c.tensor(i));
   if (all.empty()) all.push_back(c.tensor(0));
-  c.give(concat(all, c.version() < 4 ? c.integer("axis", 1) : c.needed("axis"), c.site()));
+  const int64_t axis = c.version() < 4 ? c.integer("axis", 1) : c.needed("axis");
+  bool of_weights = all.size() > 1 && c.rank(0) > 0;
+  for (size_t i = 0; i < c.inputs(); ++i) of_weights = of_weights && c.value(i).of_weights();
+  if (of_weights)
+    if (Tensor joined = joined_weights(c, all, c.axis(axis, all[0].ndim(c.site()))); joined.defined())
+      return c.give(std::move(joined));
+  c.give(concat(all, axis, c.site()));
 }
 bool known_concat(Call& c) {
   if (!all_known(c)) return false;
@@ -263,13 +301,25 @@ void slice_op(Call& c) {
 }
 bool known_slice(Call& c) {
   const Known* const k = c.value(0).known();
-  if (!k || k->shape.size() != 1) return false;
-  const std::vector<Part> parts = parts_of(c);
-  if (parts.size() != 1) return false;
-  std::vector<size_t> places;
-  for (int64_t i = 0; i < parts[0].length; ++i)
-    places.push_back(static_cast<size_t>(parts[0].start + i * parts[0].step));
-  c.give(known_at(*k, places, {parts[0].length}));
+  if (!k || k->shape.size() == 0) return false;
+  // Goes axis by axis from the last one: `places` holds those of one element of the axes before.
+  std::vector<Part> parts;
+  for (int a = 0; a < k->shape.size(); ++a) parts.push_back({a, 0, k->shape[a], 1});
+  for (const Part& p : parts_of(c)) parts[static_cast<size_t>(p.axis)] = p;
+  std::vector<size_t> places{0};
+  Shape shape = k->shape;
+  int64_t stride = 1;
+  for (int a = k->shape.size(); a-- > 0;) {
+    const Part& p = parts[static_cast<size_t>(a)];
+    std::vector<size_t> all;
+    for (int64_t i = 0; i < p.length; ++i)
+      for (const size_t place : places)
+        all.push_back(place + static_cast<size_t>((p.start + i * p.step) * stride));
+    places = std::move(all);
+    shape[a] = p.length;
+    stride *= k->shape[a];
+  }
+  c.give(known_at(*k, places, shape));
   return true;
 }
 

@@ -51,12 +51,16 @@ class Value {
   const Known* known() const { return known_.get(); }
   DType dtype(const Site& s) const { return known_ ? known_->dtype : tensor_.dtype(s); }
   Shape shape(const Site& s) const { return known_ ? known_->shape : tensor_.shape(s); }
+  /// True if it is made of weights and known values alone: it is worth a form that is kept (LAZY_KEEP_MB).
+  bool of_weights() const { return of_weights_ || known_; }
+  void set_of_weights(bool on) { of_weights_ = on; }
   /// Returns the tensor, which is made of known elements at the first call.
   const Tensor& tensor(const MaybeDevice& device, const Site& s) const;
 
  private:
   mutable Tensor tensor_;
   std::shared_ptr<const Known> known_;
+  bool of_weights_ = false;
 };
 
 }  // namespace lazy::onnx

@@ -1,0 +1,185 @@
+// Runs lazy-run: describes, runs, checks and measures a model in the ONNX format.
+#include <stdlib.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iostream>
+
+#include "lazy/lazy.hpp"
+#include "lazy/onnx/onnx.hpp"
+#include "support/text.hpp"
+#include "tools/run/describe.hpp"
+#include "tools/run/inputs.hpp"
+#include "tools/run/measure.hpp"
+#include "tools/run/names.hpp"
+#include "tools/run/outputs.hpp"
+
+using namespace lazy;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+enum Status { kDone = 0, kDiffers = 1, kUsage = 2, kFailed = 3 };
+
+struct Options {
+  std::string model, json, device, dtype;
+  bool show = false, bench = false;
+  int threads = 0;
+  tool::InputOptions inputs;
+  tool::OutputOptions outputs;
+  tool::MeasureOptions measure;
+};
+
+void write_json(const std::string& path, const Json& all) {
+  const std::string text = all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (path == "-") {
+    std::cout << text;
+    return;
+  }
+  std::ofstream out(path);
+  out << text;
+  if (!out.flush()) throw Error("cannot write " + path);
+}
+
+/// Runs the model, and does with the outputs what the command line says. Returns false if a check fails.
+bool run(const onnx::Model& model, const Options& o, Json& all) {
+  const bool quiet = o.json == "-";
+  const NamedTensors inputs = tool::make_inputs(model, o.inputs);
+  // Measured first: a call before would have compiled what the first one is measured for.
+  if (o.bench) {
+    const double load_ms = all["load_ms"];
+    all["bench"] = tool::measure(model, inputs, o.measure);
+    all["bench"]["load_ms"] = load_ms;
+    if (!quiet) tool::print_measurement(all["bench"]);
+    if (o.outputs.files.empty() && o.outputs.checks.empty() && o.outputs.top == 0) return true;
+  }
+  NamedTensors outputs = model(inputs, Site());
+  for (const auto& [name, t] : outputs) Tensor(t).eval();
+  tool::write(model, outputs, o.outputs);
+  all["outputs"] = tool::summarise(outputs);
+  if (o.outputs.top > 0 && !quiet) tool::print_top(outputs, o.outputs.top, o.outputs.labels);
+  else if (o.outputs.files.empty() && o.outputs.checks.empty() && !quiet) tool::print_summary(all["outputs"]);
+  if (o.outputs.checks.empty()) return true;
+  all["checks"] = tool::check(model, outputs, o.outputs);
+  if (!quiet) tool::print_checks(all["checks"]);
+  return std::all_of(all["checks"].begin(), all["checks"].end(),
+                     [](const Json& c) { return c["holds"].get<bool>(); });
+}
+
+Status work(const Options& o) {
+  const bool shows = o.show || (!o.bench && o.inputs.given.empty());
+  Json all;
+  if (shows) {
+    all["model"] = tool::describe_file(o.model);
+    if (o.json != "-") std::cout << tool::description_text(all["model"]) << std::flush;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  onnx::Model model = onnx::load(o.model, {}, Site());
+  if (o.dtype == "bfloat16") model.to(bfloat16);
+  if (o.dtype == "float16") model.to(float16);
+  all["load_ms"] =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  if (shows) {
+    // Values that share the file take no memory of their own until they are read.
+    const uint64_t copied = metrics().bytes_live;
+    all["model"]["copied_bytes"] = copied;
+    if (o.json != "-")
+      std::cout << "memory\n  " << text::human_size(copied)
+                << " of parameters copied, the others share the file\n";
+  }
+  tool::check_options(model, o.outputs);
+  bool good = true;
+  if (o.bench || !o.inputs.given.empty()) good = run(model, o, all);
+  if (!o.json.empty()) write_json(o.json, all);
+  return good ? kDone : kDiffers;
+}
+
+void add_options(CLI::App& app, Options& o) {
+  app.add_option("model", o.model, "model in the ONNX format")->required();
+  app.add_flag("--show", o.show,
+               "describe the model: inputs, outputs, operators, parameters; without inputs the default");
+  app.add_option(
+         "-i,--input", o.inputs.given,
+         "NAME=SOURCE, or SOURCE for the only input: a file .npy, .npz, .png, .jpg or .wav; random, zeros, "
+         "ones or a number for all elements. A .npz without a name has inputs by their names")
+      ->allow_extra_args(false)
+      ->type_name("SOURCE");
+  app.add_option("--shape", o.inputs.shapes, "NAME=1,3,224,224: shape of an input, for its dynamic extents")
+      ->allow_extra_args(false)
+      ->type_name("SHAPE");
+  app.add_option("--mean", o.inputs.mean, "subtracted from pictures of 0 to 1: a number a channel")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--std", o.inputs.std, "what pictures are divided by then")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--seed", o.inputs.seed, "of random numbers")->capture_default_str();
+  app.add_flag("--cast", o.inputs.cast, "convert files of other dtypes");
+  app.add_option(
+         "-o,--output", o.outputs.files,
+         "NAME=FILE, or FILE for the only output: .npy or .npz. A .npz without a name gets all outputs")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  app.add_option("--top", o.outputs.top, "print so many of the largest elements along the last axis")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--labels", o.outputs.labels, "file with a name for each class, a line each; for --top");
+  app.add_option("--check", o.outputs.checks,
+                 "NAME=FILE, or FILE for the only output: compare an output with a file .npy or .npz")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  app.add_option("--rtol", o.outputs.relative, "allowed of the expected element")->capture_default_str();
+  app.add_option("--atol", o.outputs.absolute, "allowed besides")->capture_default_str();
+  app.add_option("--bench", o.measure.calls,
+                 "measure so many calls; without a number two seconds. Inputs are random "
+                 "unless given")
+      ->expected(0, 1)
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("[CALLS]");
+  app.add_option("--kernels", o.measure.kernels,
+                 "with --bench: the kernels that take most of the time, so many");
+  app.add_option("--json", o.json,
+                 "write everything as JSON to a file; - is standard output, which has nothing else then")
+      ->type_name("FILE");
+  app.add_option("--threads", o.threads, "threads of the CPU; all if not given")->check(CLI::PositiveNumber);
+  app.add_option("--device", o.device, "where the model runs")->check(CLI::IsMember({"cpu", "cuda", "auto"}));
+  app.add_option("--dtype", o.dtype, "of the weights")->check(CLI::IsMember({"bfloat16", "float16"}));
+  app.footer(
+      "Examples:\n"
+      "  lazy-run model.onnx\n"
+      "  lazy-run model.onnx --input x=a.npy --output y=b.npy\n"
+      "  lazy-run resnet.onnx --input cat.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --top 5 "
+      "--labels l.txt\n"
+      "  lazy-run model.onnx --input random --shape x=8,3,224,224 --bench --threads 1 --kernels 10\n"
+      "  lazy-run model.onnx --input in.npz --check out.npz --rtol 1e-3\n"
+      "Exit status: 0 done, 1 a check does not hold, 2 wrong arguments, 3 a file can't be read or the model "
+      "not run.");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like others
+  CLI::App app{"Describes, runs, checks and measures a model in the ONNX format.", "lazy-run"};
+  Options o;
+  add_options(app, o);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) { return app.exit(e) == 0 ? kDone : kUsage; }
+  o.bench = app.count("--bench") > 0;
+  o.inputs.fill = o.bench;
+  o.measure.threads = o.threads;
+  // Settings are read when the library is first used.
+  if (o.threads > 0) ::setenv("LAZY_NUM_THREADS", std::to_string(o.threads).c_str(), 1);
+  if (!o.device.empty()) ::setenv("LAZY_DEVICE", o.device.c_str(), 1);
+  try {
+    return work(o);
+  } catch (const tool::UsageError& e) {
+    std::cerr << "lazy-run: " << e.what() << '\n';
+    return kUsage;
+  } catch (const Error& e) {
+    std::cerr << "lazy-run: " << tool::plain_text(e) << '\n';
+  } catch (const std::exception& e) { std::cerr << "lazy-run: " << e.what() << '\n'; }
+  return kFailed;
+}

@@ -1,0 +1,34 @@
+// Writes, summarises and checks what a model gives.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "lazy/onnx/onnx.hpp"
+#include "nlohmann/json.hpp"
+
+namespace lazy::tool {
+
+struct OutputOptions {
+  std::vector<std::string> files;   // "name=file.npy", "file.npy" for the only output, "all.npz"
+  std::vector<std::string> checks;  // "name=expected.npy", "expected.npy", "all.npz"
+  double relative = 1e-4, absolute = 1e-5;
+  int64_t top = 0;     // prints so many of the largest elements of the last axis
+  std::string labels;  // a file with a name for each, a line each
+};
+
+/// Says for each output its shape, dtype and the least, mean and greatest element.
+nlohmann::ordered_json summarise(const NamedTensors& outputs);
+void print_summary(const nlohmann::ordered_json&);
+/// Prints the largest elements of each row, at most eight rows of an output.
+void print_top(const NamedTensors& outputs, int64_t count, const std::string& labels);
+/// Writes the files. UsageError for outputs that the model does not have.
+void write(const onnx::Model&, const NamedTensors& outputs, const OutputOptions&);
+/// Compares outputs with files: element by element |found - expected| <= absolute + relative |expected|, NaN
+/// equal to NaN. Each check says whether it holds, how many elements differ, and where the worst one is.
+nlohmann::ordered_json check(const onnx::Model&, const NamedTensors& outputs, const OutputOptions&);
+/// Prints them: those that don't hold to standard error.
+void print_checks(const nlohmann::ordered_json&);
+/// Throws UsageError for names and files in the options that can't be meant.
+void check_options(const onnx::Model&, const OutputOptions&);
+
+}  // namespace lazy::tool
