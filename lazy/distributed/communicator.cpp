@@ -87,9 +87,8 @@ void init(const InitOptions& options, Site s) {
   const int port = options.port ? options.port : number_of("MASTER_PORT", 29500, s);
   const double timeout =
       options.timeout > 0 ? options.timeout : static_cast<double>(config::get().comm_timeout);
-  located<CommunicationError>(s, [&] {
-    of_process = new Communicator(tcp_engine(host, port, r, n, after(timeout)), timeout);
-  });
+  located<CommunicationError>(
+      s, [&] { of_process = new Communicator(tcp_engine(host, port, r, n, after(timeout)), timeout); });
 }
 
 void finalize(Site s) {

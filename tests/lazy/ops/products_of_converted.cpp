@@ -11,7 +11,7 @@ namespace {
 /// Returns small integers, each exact in the dtype.
 Tensor integers(const Shape& shape, DType t, int64_t step) {
   const Tensor n = (arange(0, numel(shape), 1, int64) * step) % 23;
-  return (t == uint8 || t == uint16 ? n : n - 11).astype(t).reshape(shape).eval();
+  return (t == uint8 || t == uint16 || t == uint32 ? n : n - 11).astype(t).reshape(shape).eval();
 }
 
 void check(const Tensor& got, const Tensor& left, const Tensor& right) {
