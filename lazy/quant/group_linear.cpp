@@ -12,7 +12,7 @@ using jit::calls::GroupDotsAttributes;
 
 constexpr const char* kName = "group_linear";
 // Of more rows a product of what is written out is faster.
-constexpr int64_t kFewRows = 8;
+constexpr int64_t kFewRows = 40, kFewRowsOfBytes = 192;
 enum Operands : size_t { kX, kIntegers, kScales, kZeros };
 
 Scheme scheme_of(const GroupDotsAttributes& a, bool affine) {
@@ -43,7 +43,8 @@ Handle matrix_of(const jit::Expanding& e) {
 
 std::vector<Handle> expand_group_linear(const jit::Expanding& e) {
   const jit::CallSpec& dots = jit::intern_call(jit::calls::kGroupDots, e.spec.as<GroupDotsAttributes>());
-  if (e[kX]->shape[0] <= kFewRows && runs_here(e.backend, dots))
+  const int64_t few = e[kX]->dtype == float32 ? kFewRows : kFewRowsOfBytes;
+  if (e[kX]->shape[0] <= few && runs_here(e.backend, dots))
     return lazy::detail::record_call(dots, e.operands, e.site);
   const Handle w = matrix_of(e), x = lazy::detail::cast(e[kX], float32, e.site);
   return {lazy::detail::matmul(kName, x, matrix_transpose(w, e.site), e.site)};

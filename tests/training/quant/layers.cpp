@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(linear_multiplies_by_what_its_integers_stand_for) {
   for (const auto& [name, config] : configs())
     for (const auto& [in, out] : {std::pair{1, 1}, {7, 3}, {64, 5}, {100, 17}, {256, 33}})
       for (const Shape& rows :
-           {Shape{}, Shape{1}, Shape{2}, Shape{3, 2}, Shape{5}, Shape{8}, Shape{11}, Shape{0}})
+           {Shape{}, Shape{1}, Shape{2}, Shape{3, 2}, Shape{5}, Shape{8}, Shape{11}, Shape{41}, Shape{0}})
         BOOST_TEST_CONTEXT(name << " " << in << " to " << out << " of " << to_string(rows)) {
           const no_grad scope;
           nn::Linear layer(in, out, {.bias = rows.size() != 1, .generator = &g});
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(rounded_rows_by_4_bits) {
   Generator g(seed);
   for (const int64_t group : {32, 64, 128, 256})
     for (const auto& [in, out] : {std::pair{1, 1}, {33, 3}, {128, 9}, {300, 17}, {1000, 6}})
-      for (const int64_t rows : {1, 2, 3, 4, 7, 12})
+      for (const int64_t rows : {1, 2, 3, 4, 7, 12, 193})
         BOOST_TEST_CONTEXT(rows << " rows, " << in << " to " << out << ", groups of " << group) {
           const no_grad scope;
           nn::Linear layer(in, out, {.generator = &g});
