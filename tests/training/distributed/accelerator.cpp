@@ -4,7 +4,6 @@
 #include "lazy/training/accelerator.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <mutex>
 
 #include "lazy/data/data.hpp"
 #include "lazy/lazy.hpp"
@@ -12,18 +11,14 @@
 #include "lazy/optim/optim.hpp"
 #include "tests/common/fails_at.hpp"
 #include "tests/common/folder.hpp"
+#include "tests/training/distributed/on_any_thread.hpp"
 
 using namespace lazy;
+using test::check;
 using training::Accelerator;
 using training::AcceleratorOptions;
 
 namespace {
-
-std::mutex checking;
-void check(bool good, const std::string& what) {
-  const std::lock_guard lock(checking);
-  BOOST_TEST(good, what);
-}
 
 struct Net : nn::Module {
   nn::Linear hidden{6, 16}, out{16, 3};

@@ -2,30 +2,23 @@
 // told so, all of them; that nothing is dropped or repeated; gradients; a world of one.
 #include "lazy/distributed/collectives.hpp"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
-#include <mutex>
 #include <random>
 #include <thread>
 
 #include "lazy/lazy.hpp"
 #include "tests/common/asked.hpp"
-#include "tests/common/child.hpp"
+#include "tests/common/run_again.hpp"
+#include "tests/training/distributed/on_any_thread.hpp"
 
 using namespace lazy;
+using test::check;
 using distributed::ReduceOp;
 
 namespace {
-
-/// Checks on any thread: Boost's checks are for one.
-std::mutex checking;
-void check(bool good, const std::string& what) {
-  const std::lock_guard lock(checking);
-  BOOST_TEST(good, what);
-}
 
 /// Returns rank r's value of a shape: small integers, whose sums are exact.
 Tensor value_of(int r, const Shape& shape, DType t, int salt = 0) {
@@ -313,25 +306,15 @@ BOOST_AUTO_TEST_CASE(values_on_processes) {
       const int port = 20000 + static_cast<int>(::getpid() % 20000) + ranks + 10 * differ;
       std::vector<pid_t> children;
       for (int r = 0; r < ranks; ++r) {
-        const pid_t child = test::fork_child();
-        if (child == 0) {
-          setenv("LAZY_TEST_RANKS", "1", 1);
-          if (differ) setenv("LAZY_TEST_DIFFER", "1", 1);
-          setenv("RANK", std::to_string(r).c_str(), 1);
-          setenv("WORLD_SIZE", std::to_string(ranks).c_str(), 1);
-          setenv("MASTER_PORT", std::to_string(port).c_str(), 1);
-          setenv("LAZY_NUM_THREADS", "1", 1);
-          execl("/proc/self/exe", "test", "--log_level=error",
-                "--run_test=distributed_collectives/values_of_a_process", nullptr);
-          _exit(127);
-        }
-        children.push_back(child);
+        test::Variables v{{"LAZY_TEST_RANKS", "1"},
+                          {"RANK", std::to_string(r)},
+                          {"WORLD_SIZE", std::to_string(ranks)},
+                          {"MASTER_PORT", std::to_string(port)},
+                          {"LAZY_NUM_THREADS", "1"}};
+        if (differ) v.emplace_back("LAZY_TEST_DIFFER", "1");
+        children.push_back(test::start_again("distributed_collectives/values_of_a_process", v));
       }
-      for (const pid_t child : children) {
-        int status = -1;
-        BOOST_TEST(waitpid(child, &status, 0) == child);
-        BOOST_TEST(status == 0);
-      }
+      for (const pid_t child : children) test::wait_for(child);
     }
 }
 

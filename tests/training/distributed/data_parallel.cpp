@@ -4,21 +4,16 @@
 
 #include <boost/test/unit_test.hpp>
 #include <functional>
-#include <mutex>
 
 #include "lazy/lazy.hpp"
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/optim.hpp"
+#include "tests/training/distributed/on_any_thread.hpp"
 
 using namespace lazy;
+using test::check;
 
 namespace {
-
-std::mutex checking;
-void check(bool good, const std::string& what) {
-  const std::lock_guard lock(checking);
-  BOOST_TEST(good, what);
-}
 
 struct Net : nn::Module {
   nn::Conv2d conv{1, 4, 3, {.padding = 1}};

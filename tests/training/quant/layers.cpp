@@ -1,8 +1,5 @@
 // Tests layers and models of integers: what they give beside integer arithmetic and beside the numbers that
 // the integers stand for, preparing and converting, rules, files, sessions, and the same bits everywhere.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <fstream>
 
 #include "lazy/inference/session.hpp"
@@ -11,9 +8,9 @@
 #include "lazy/optim/optim.hpp"
 #include "lazy/quant/sensitivity.hpp"
 #include "tests/common/asked.hpp"
-#include "tests/common/child.hpp"
 #include "tests/common/fails_at.hpp"
 #include "tests/common/folder.hpp"
+#include "tests/common/run_again.hpp"
 
 using namespace lazy;
 using nn::utils::parametrize::parametrizations;
@@ -373,33 +370,11 @@ BOOST_AUTO_TEST_CASE(bits_of_a_process) {
 }
 
 BOOST_AUTO_TEST_CASE(again_on_other_machines) {
-  const test::Folder folder;
-  const auto run = [&](const char* isa, const char* threads, const char* tests, const std::string& bits) {
-    const pid_t child = test::fork_child();
-    if (child == 0) {
-      if (isa) setenv("LAZY_CPU_ISA", isa, 1);
-      if (threads) setenv("LAZY_NUM_THREADS", threads, 1);
-      if (!bits.empty()) setenv("LAZY_TEST_BITS", bits.c_str(), 1);
-      execl("/proc/self/exe", "test", "--log_level=error", tests, nullptr);
-      _exit(127);
-    }
-    int status = -1;
-    BOOST_TEST(waitpid(child, &status, 0) == child);
-    BOOST_TEST(status == 0, isa);
-  };
-  const char* const layers =
-      "--run_test=quant_layers/linear*,products*,rounded*,convolutions,gradients*,embeddings";
-  const char* const bits = "--run_test=quant_layers/bits_of_a_process";
-  run("reference", nullptr, layers, "");
-  run("avx2", nullptr, layers, "");
-  run(nullptr, "1", bits, folder / "widest");
-  run("avx2", "2", bits, folder / "avx2");
-  const auto all = [&](const char* name) {
-    std::ifstream file(folder / name, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  BOOST_TEST(!all("widest").empty());
-  BOOST_TEST((all("widest") == all("avx2")));
+  for (const char* isa : {"reference", "avx2"})
+    test::run_again("quant_layers/linear*,products*,rounded*,convolutions,gradients*,embeddings",
+                    {{"LAZY_CPU_ISA", isa}});
+  test::same_bits("quant_layers/bits_of_a_process",
+                  {{{"LAZY_NUM_THREADS", "1"}}, {{"LAZY_CPU_ISA", "avx2"}, {"LAZY_NUM_THREADS", "2"}}});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

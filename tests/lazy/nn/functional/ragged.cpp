@@ -381,29 +381,9 @@ BOOST_AUTO_TEST_CASE(bits_of_a_process) {
 /// The plain functions, and the ops that it is made of elsewhere, pass the same tests; wide and narrow
 /// vectors give the same bits. A process has one backend.
 BOOST_AUTO_TEST_CASE(again_on_other_machines) {
-  const test::Folder folder;
-  const auto run = [&](const char* isa, const char* tests, const std::string& bits) {
-    const pid_t child = test::fork_child();
-    if (child == 0) {
-      if (isa) setenv("LAZY_CPU_ISA", isa, 1);
-      if (!bits.empty()) setenv("LAZY_TEST_BITS", bits.c_str(), 1);
-      execl("/proc/self/exe", "test", "--log_level=error", tests, nullptr);
-      _exit(127);
-    }
-    int status = -1;
-    BOOST_TEST(waitpid(child, &status, 0) == child);
-    BOOST_TEST(status == 0, isa);
-  };
-  run("reference", "--run_test=ragged_sequences/attends*,gradients*,keys*", "");
-  run("avx2", "--run_test=ragged_sequences/attends*,gradients*,keys*", "");
-  run(nullptr, "--run_test=ragged_sequences/bits_of_a_process", folder / "widest");
-  run("avx2", "--run_test=ragged_sequences/bits_of_a_process", folder / "avx2");
-  const auto all = [&](const char* name) {
-    std::ifstream file(folder / name, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  BOOST_TEST(!all("widest").empty());
-  BOOST_TEST((all("widest") == all("avx2")));
+  for (const char* isa : {"reference", "avx2"})
+    test::run_again("ragged_sequences/attends*,gradients*,keys*", {{"LAZY_CPU_ISA", isa}});
+  test::same_bits("ragged_sequences/bits_of_a_process", {{}, {{"LAZY_CPU_ISA", "avx2"}}});
 }
 
 BOOST_AUTO_TEST_SUITE_END()
