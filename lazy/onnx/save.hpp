@@ -20,7 +20,8 @@
 namespace lazy::onnx {
 
 struct SaveOptions {
-  std::vector<std::string> inputs, outputs;  // names; "x" or "x0", "x1", ..., "y" or "y0", "y1", ... if none
+  std::vector<std::string> inputs = {};   // names; none: x, or x0, x1, ... of several
+  std::vector<std::string> outputs = {};  // names; none: y, or y0, y1, ...
   /// The extent of axis 0 of all inputs may be another in calls of what is saved. The model is recorded for two
   /// numbers of rows, and what differs between them follows from the input's.
   bool dynamic_batch = false;

@@ -9,6 +9,7 @@
 #include "lazy/core/scalar.hpp"
 #include "lazy/nn/functional/batch_norm_call.hpp"
 #include "lazy/nn/functional/conv_problem.hpp"
+#include "lazy/nn/functional/recurrent.hpp"
 #include "lazy/onnx/model/tensor.hpp"
 #include "lazy/ops/creation.hpp"
 
@@ -213,7 +214,8 @@ void Exporter::expand_if_needed(const Twin& call) {
     for (const jit::Handle& h : operands) pointers.push_back(&h);
     jit::Backend& backend = jit::backend_of(Device{}, site_);
     const jit::Preferences prefers = backend.preferences();
-    return spec.definition().expand({*n->call, pointers, backend, prefers, n->site});
+    const jit::Expanding all{*n->call, pointers, backend, prefers, n->site};
+    return detail::is_recurrent_layer(spec) ? detail::recurrent_by_steps(all) : spec.definition().expand(all);
   };
   expanded_[call.a] = {of(call.a), of(call.b)};
 }
