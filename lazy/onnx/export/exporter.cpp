@@ -12,6 +12,8 @@
 #include "lazy/nn/functional/recurrent.hpp"
 #include "lazy/onnx/model/tensor.hpp"
 #include "lazy/ops/creation.hpp"
+#include "lazy/ops/rearranging.hpp"
+#include "support/text.hpp"
 
 namespace lazy::onnx {
 namespace {
@@ -156,7 +158,7 @@ std::string Exporter::integers(const std::vector<int64_t>& v) {
 }
 
 std::string Exporter::number(double v, DType t, int rank) {
-  std::string& name = known_["number " + std::string(lazy::name_of(t)) + " " + std::to_string(v) + " " +
+  std::string& name = known_["number " + std::string(lazy::name_of(t)) + " " + text::formatted("%.17g", v) + " " +
                              std::to_string(rank)];
   if (name.empty()) {
     Shape ones;
@@ -276,13 +278,25 @@ void Exporter::add_output(const Twin& t, const std::string& name) {
 }
 
 std::string Exporter::weight(const Twin& t) {
-  if (t.b && t.b != t.a && t.b->data() != t.a->data()) {
-    const std::vector<double> a = Tensor(handle_to(t.a)).to_vector<double>(site_),
-                              b = Tensor(handle_to(t.b)).to_vector<double>(site_);
-    if (a != b) problem(*t.a, "a value that the model makes depends on the number of rows");
-  }
+  Tensor value(handle_to(t.a));
   const auto found = weights_.find({t.a->data(), static_cast<int>(t.a->dtype)});
-  return initializer(Tensor(handle_to(t.a)), found == weights_.end() ? std::string() : found->second);
+  const std::string name = found == weights_.end() ? std::string() : found->second;
+  if (!t.b || t.b == t.a) return initializer(value, name);
+  const Tensor other(handle_to(t.b));
+  if (t.a->shape == t.b->shape) {
+    if (t.b->data() != t.a->data() && value.to_vector<double>(site_) != other.to_vector<double>(site_))
+      problem(*t.a, "a value that the model makes depends on the number of rows");
+    return initializer(value, name);
+  }
+  // One row of a weight that is repeated for each of the batch, such as a token of a class.
+  bool repeated = t.a->shape.size() == t.b->shape.size() && t.a->data() == t.b->data();
+  for (int i = 0; repeated && i < t.a->shape.size(); ++i) {
+    if (extent(t, i).same()) continue;
+    repeated = !t.a->contiguous && !t.b->contiguous && t.a->strides[i] == 0 && t.b->strides[i] == 0;
+    if (repeated) value = narrow(Arg(value, site_), i, 0, 1);
+  }
+  if (!repeated) problem(*t.a, "a value that the model makes depends on the number of rows");
+  return node("Expand", {initializer(value, name), sizes(extents(t))});
 }
 
 std::string Exporter::write(const Twin& t) {
@@ -317,9 +331,17 @@ std::string Exporter::write(const Twin& t) {
       if (n.op == Op::cumsum) return node("CumSum", {name_of(operand(t, 0)), number(static_cast<double>(n.axes[0]), int64)});
       break;
     case jit::OpKind::update: return write_update(t);
-    case jit::OpKind::indexed:
-      return node("GatherElements", {name_of(operand(t, 0)), cast(name_of(operand(t, 1)), int64)},
-                  {attribute("axis", n.axes[0])});
+    case jit::OpKind::indexed: {
+      const jit::Indexed how = jit::indexed_of(n);
+      const Twin from = operand(t, 0);
+      if (is_bool(n.operand[1]->dtype) || how.bounds == Bounds::mask || !extent(from, how.axis).same()) break;
+      std::string at = cast(name_of(operand(t, 1)), int64);
+      const auto length = static_cast<double>(from.a->shape[how.axis]);
+      // Indices out of range are errors in the format, too, if they are none of these.
+      if (how.bounds == Bounds::wrap) at = node("Mod", {at, number(length, int64)});
+      if (how.bounds == Bounds::clip) at = node("Clip", {at, number(0, int64), number(length - 1, int64)});
+      return node("GatherElements", {name_of(from), at}, {attribute("axis", static_cast<int64_t>(how.axis))});
+    }
     case jit::OpKind::part:
       return write_call({n.operand[0], t.b ? t.b->operand[0] : nullptr}, static_cast<int>(n.axes[0]));
     default: break;
@@ -446,7 +468,7 @@ std::string Exporter::write_window(const Twin& t) {
 
 std::string Exporter::write_iota(const Twin& t) {
   const Node& n = *t.a;
-  const auto axis = static_cast<int>(n.ints.empty() ? 0 : n.ints[0]);
+  const auto axis = static_cast<int>(n.axes[0]);
   std::vector<int64_t> along(static_cast<size_t>(n.shape.size()), 1);
   if (n.shape.size() == 0) return number(0, int64);
   along[static_cast<size_t>(axis)] = -1;
