@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "jit/flush/no_flush.hpp"
 #include "lazy/autograd/backward.hpp"
 #include "lazy/core/record.hpp"
-#include "jit/flush/no_flush.hpp"
 #include "lazy/io/file.hpp"
 #include "lazy/onnx/export/exporter.hpp"
 #include "lazy/onnx/model/tensor.hpp"
@@ -24,7 +24,8 @@ size_t varint_bytes(uint64_t v) {
   return n;
 }
 
-std::vector<std::string> names(const std::vector<std::string>& given, const char* letter, size_t count, const Site& s) {
+std::vector<std::string> names(const std::vector<std::string>& given, const char* letter, size_t count,
+                               const Site& s) {
   if (!given.empty()) {
     if (given.size() != count || std::set(given.begin(), given.end()).size() != count)
       throw Error("onnx::save: expected " + std::to_string(count) + " distinct names", s);
@@ -45,7 +46,8 @@ MessageWriter value_info(const std::string& name, DType t, const Shape& a, const
     else if (a[i] == rows) d.text(2, "batch");
     shape.message(1, d);
   }
-  const MessageWriter tensor = MessageWriter().integer(1, static_cast<int64_t>(data_type_of(t))).message(2, shape);
+  const MessageWriter tensor =
+      MessageWriter().integer(1, static_cast<int64_t>(data_type_of(t))).message(2, shape);
   return MessageWriter().text(1, name).message(2, MessageWriter().message(1, tensor));
 }
 
@@ -123,7 +125,8 @@ void write(const std::filesystem::path& path, const std::vector<Exporter::Initia
     uint64_t size = layout.values() + rest.size();
     for (const std::string& b : before) size += b.size();
     if (size > (uint64_t{1} << 31) - 4096)
-      throw Error("onnx::save: the model has " + std::to_string(size) + " bytes, and a file of the format has less than 2 GiB",
+      throw Error("onnx::save: the model has " + std::to_string(size) +
+                      " bytes, and a file of the format has less than 2 GiB",
                   s);
     if (varint_bytes(size) != guess) continue;
     model.begin(7, size);
@@ -141,8 +144,9 @@ void write(const std::filesystem::path& path, const std::vector<Exporter::Initia
 
 }  // namespace
 
-void save(const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& call, const NamedTensors& weights,
-          const std::vector<Tensor>& example, const std::filesystem::path& path, const SaveOptions& options, Site s) {
+void save(const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& call,
+          const NamedTensors& weights, const std::vector<Tensor>& example, const std::filesystem::path& path,
+          const SaveOptions& options, Site s) {
   if (example.empty()) throw Error("onnx::save: the example has no tensor", s);
   // Extents of 1 are told apart from others, so numbers of rows are neither.
   constexpr int64_t kRows = 7, kOtherRows = 11;
@@ -166,7 +170,8 @@ void save(const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& 
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (std::find(inputs.begin(), inputs.end(), outputs[i]) != inputs.end())
         throw Error("onnx::save: '" + outputs[i] + "' is an input and an output", s);
-      exporter.add_output({a.outputs[i].handle().get(), two ? b.outputs[i].handle().get() : nullptr}, outputs[i]);
+      exporter.add_output({a.outputs[i].handle().get(), two ? b.outputs[i].handle().get() : nullptr},
+                          outputs[i]);
     }
     if (!exporter.problems().empty()) {
       std::string text = "onnx::save: the model can't be saved:";

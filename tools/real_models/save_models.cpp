@@ -31,7 +31,9 @@ void save_one(const std::string& name, M model, const Tensor& x, bool dynamic) {
     save_npz(path + "_inputs.npz", {{"x", given}});
     save_npz(path + "_expected.npz", {{"y", model(given)}});
     std::cout << name << (dynamic ? ", any batch" : "") << ": saved" << std::endl;
-  } catch (const Error& e) { std::cout << name << (dynamic ? ", any batch" : "") << ": " << e.what() << std::endl; }
+  } catch (const Error& e) {
+    std::cout << name << (dynamic ? ", any batch" : "") << ": " << e.what() << std::endl;
+  }
 }
 
 template <class Make>
@@ -49,17 +51,40 @@ int main(int argc, char** argv) {
   folder = argv[1];
   std::filesystem::create_directories(folder);
   const Tensor image = rand({1, 3, 64, 64}).eval(), ids = randint(0, 100, {1, 16}).eval();
-  save_model("mlp", [] { return nn::Sequential(nn::Linear{32, 64}, nn::ReLU{}, nn::LayerNorm{{64}}, nn::Linear{64, 10}); },
-             rand({2, 32}));
-  save_model("resnet18", [] { return models::resnet18(); }, image);
-  save_model("mobilenet", [] { return models::MobileNetV3(models::mobilenet_v3_small_config()); }, image);
-  save_model("unet", [] { return models::UNet(models::UNetConfig{}); }, image);
-  save_model("vit", [] { return models::ViT({.image_size = 64, .layers = 3}); }, image);
-  save_model("gpt2", [] { return models::GPT2({.vocab_size = 100, .n_positions = 32, .n_embd = 64, .n_layer = 2, .n_head = 4}); }, ids);
-  save_model("llama", [] {
-    return models::Llama({.vocab_size = 100, .hidden_size = 64, .intermediate_size = 128, .num_hidden_layers = 2,
-                          .num_attention_heads = 4, .num_key_value_heads = 2, .max_position_embeddings = 32});
-  }, ids);
-  save_model("tagger", [] { return models::LSTMTagger({.vocabulary = 100, .hidden = 32, .bidirectional = true}); }, ids);
+  save_model(
+      "mlp",
+      [] {
+        return nn::Sequential(nn::Linear{32, 64}, nn::ReLU{}, nn::LayerNorm{{64}}, nn::Linear{64, 10});
+      },
+      rand({2, 32}));
+  save_model(
+      "resnet18", [] { return models::resnet18(); }, image);
+  save_model(
+      "mobilenet", [] { return models::MobileNetV3(models::mobilenet_v3_small_config()); }, image);
+  save_model(
+      "unet", [] { return models::UNet(models::UNetConfig{}); }, image);
+  save_model(
+      "vit", [] { return models::ViT({.image_size = 64, .layers = 3}); }, image);
+  save_model(
+      "gpt2",
+      [] {
+        return models::GPT2({.vocab_size = 100, .n_positions = 32, .n_embd = 64, .n_layer = 2, .n_head = 4});
+      },
+      ids);
+  save_model(
+      "llama",
+      [] {
+        return models::Llama({.vocab_size = 100,
+                              .hidden_size = 64,
+                              .intermediate_size = 128,
+                              .num_hidden_layers = 2,
+                              .num_attention_heads = 4,
+                              .num_key_value_heads = 2,
+                              .max_position_embeddings = 32});
+      },
+      ids);
+  save_model(
+      "tagger", [] { return models::LSTMTagger({.vocabulary = 100, .hidden = 32, .bidirectional = true}); },
+      ids);
   return 0;
 }

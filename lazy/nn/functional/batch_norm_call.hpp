@@ -8,8 +8,8 @@
 
 namespace lazy::detail {
 
-/// Describes the call, whose operands are x, mean, variance, eps (a constant), and the weight and the bias, if
-/// there are some.
+/// Describes the call, whose operands are x, mean, variance, eps (a constant), and the weight and the bias,
+/// if there are some.
 struct BatchNormCall {
   ChannelLayout layout;
   bool weighted, biased;

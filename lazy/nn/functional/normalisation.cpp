@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "jit/calls/call.hpp"
-#include "lazy/nn/functional/batch_norm_call.hpp"
 #include "lazy/core/memory_format.hpp"
 #include "lazy/formula/formula.hpp"
+#include "lazy/nn/functional/batch_norm_call.hpp"
 #include "lazy/nn/functional/norms.hpp"
 #include "lazy/nn/functional/spatial.hpp"
 #include "support/float_mode.hpp"

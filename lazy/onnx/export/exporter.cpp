@@ -109,20 +109,33 @@ const jit::CallDefinition& input_call() {
   return input;
 }
 
-Exporter::Exporter(const NamedTensors& weights, std::vector<std::string> inputs, int64_t rows, int64_t other_rows,
-                   const Site& site)
+Exporter::Exporter(const NamedTensors& weights, std::vector<std::string> inputs, int64_t rows,
+                   int64_t other_rows, const Site& site)
     : inputs_(std::move(inputs)), rows_(rows), other_rows_(other_rows), site_(site) {
   for (const std::string& name : inputs_) used_.insert(name);
   for (const auto& [name, t] : weights)
     if (t.handle()->ready())
-      weights_.emplace(std::pair(static_cast<const char*>(t.handle()->data()), static_cast<int>(t.dtype(site))), name);
+      weights_.emplace(
+          std::pair(static_cast<const char*>(t.handle()->data()), static_cast<int>(t.dtype(site))), name);
 }
 
 void Exporter::problem(const Node& n, const std::string& what) {
   std::string text = n.site.line() ? to_string(n.site) + ": " : std::string();
-  text += (n.call ? n.call->name() : jit::name_of(n.op)) + std::string(" of ") + lazy::name_of(n.dtype) + " " +
-          to_string(n.shape) + ": " + what;
-  if (std::find(problems_.begin(), problems_.end(), text) == problems_.end()) problems_.push_back(std::move(text));
+  text += (n.call ? n.call->name() : jit::name_of(n.op)) + std::string(" of ") + lazy::name_of(n.dtype) +
+          " " + to_string(n.shape) + ": " + what;
+  if (std::find(problems_.begin(), problems_.end(), text) == problems_.end())
+    problems_.push_back(std::move(text));
+}
+
+double Exporter::constant_of(const Node& n) {
+  constexpr int64_t kExact = int64_t{1} << 53;
+  return detail::with_type(n.dtype, [&](auto e) {
+    const auto v = n.scalar.as<decltype(e)>();
+    if constexpr (std::is_integral_v<decltype(e)> && sizeof v == 8)
+      if (static_cast<int64_t>(v) > kExact || static_cast<int64_t>(v) < -kExact)
+        problem(n, "an integer beyond 2^53");
+    return detail::cast_value<double>(v);
+  });
 }
 
 std::string Exporter::node(const char* op, const Names& inputs, const std::vector<Bytes>& attributes) {
@@ -158,8 +171,8 @@ std::string Exporter::integers(const std::vector<int64_t>& v) {
 }
 
 std::string Exporter::number(double v, DType t, int rank) {
-  std::string& name = known_["number " + std::string(lazy::name_of(t)) + " " + text::formatted("%.17g", v) + " " +
-                             std::to_string(rank)];
+  std::string& name = known_["number " + std::string(lazy::name_of(t)) + " " + text::formatted("%.17g", v) +
+                             " " + std::to_string(rank)];
   if (name.empty()) {
     Shape ones;
     for (int i = 0; i < rank; ++i) ones.push_back(1);
@@ -192,8 +205,8 @@ std::string Exporter::sizes(const std::vector<TwinSize>& all) {
     }
     const int64_t factor = n.a / rows_;
     if (factor * rows_ != n.a || factor * other_rows_ != n.b)
-      problems_.push_back("an extent is " + std::to_string(n.a) + " for " + std::to_string(rows_) + " rows and " +
-                          std::to_string(n.b) + " for " + std::to_string(other_rows_) +
+      problems_.push_back("an extent is " + std::to_string(n.a) + " for " + std::to_string(rows_) +
+                          " rows and " + std::to_string(n.b) + " for " + std::to_string(other_rows_) +
                           ", which is no multiple of them");
     parts.push_back(factor == 1 ? batch_ : node("Mul", {batch_, integers({factor})}));
   }
@@ -308,9 +321,7 @@ std::string Exporter::write(const Twin& t) {
   }
   switch (jit::kind_of(n.op)) {
     case jit::OpKind::constant: {
-      const double v = detail::with_type(n.dtype, [&](auto e) {
-        return static_cast<double>(detail::cast_value<double>(n.scalar.as<decltype(e)>()));
-      });
+      const double v = constant_of(n);
       const std::string scalar = number(v, n.dtype);
       return n.shape.size() == 0 ? scalar : node("Expand", {scalar, sizes(extents(t))});
     }
@@ -324,11 +335,13 @@ std::string Exporter::write(const Twin& t) {
       if (n.op == Op::argmax || n.op == Op::argmin)
         return node(n.op == Op::argmax ? "ArgMax" : "ArgMin", {x}, {attribute("axis", axis)});
       if (n.op == Op::any || n.op == Op::all)
-        return cast(node(n.op == Op::any ? "ReduceMax" : "ReduceMin", {cast(x, int32), integers({axis})}), bool_);
+        return cast(node(n.op == Op::any ? "ReduceMax" : "ReduceMin", {cast(x, int32), integers({axis})}),
+                    bool_);
       return node(reduction(n.op), {x, integers({axis})});
     }
     case jit::OpKind::scan:
-      if (n.op == Op::cumsum) return node("CumSum", {name_of(operand(t, 0)), number(static_cast<double>(n.axes[0]), int64)});
+      if (n.op == Op::cumsum)
+        return node("CumSum", {name_of(operand(t, 0)), number(static_cast<double>(n.axes[0]), int64)});
       break;
     case jit::OpKind::update: return write_update(t);
     case jit::OpKind::indexed: {
@@ -358,9 +371,7 @@ std::string Exporter::write_pointwise(const Twin& t) {
     const Twin o = operand(t, i);
     // A number needs no extents beside operands that have them.
     if (o.a->op == Op::constant && !o.a->ready() && n.arity > 1) {
-      const double v = detail::with_type(o.a->dtype, [&](auto e) {
-        return static_cast<double>(detail::cast_value<double>(o.a->scalar.as<decltype(e)>()));
-      });
+      const double v = constant_of(*o.a);
       in.push_back(number(v, o.a->dtype));
       continue;
     }
@@ -388,14 +399,16 @@ std::string Exporter::write_pointwise(const Twin& t) {
     case Op::log10: return node("Mul", {node("Log", in), real(0.43429448190325182)});
     case Op::erfc: return node("Sub", {real(1), node("Erf", in)});
     case Op::gelu: {
-      const std::string tail = node("Add", {node("Erf", {node("Mul", {in[0], real(0.70710678118654752)})}), real(1)});
+      const std::string tail =
+          node("Add", {node("Erf", {node("Mul", {in[0], real(0.70710678118654752)})}), real(1)});
       return node("Mul", {node("Mul", {in[0], real(0.5)}), tail});
     }
     case Op::trunc:
       if (!is_float(type)) return in[0];
       return node("Mul", {node("Sign", in), node("Floor", {node("Abs", in)})});
     case Op::fma: return node("Add", {node("Mul", {in[0], in[1]}), in[2]});
-    case Op::hypot: return node("Sqrt", {node("Add", {node("Mul", {in[0], in[0]}), node("Mul", {in[1], in[1]})})});
+    case Op::hypot:
+      return node("Sqrt", {node("Add", {node("Mul", {in[0], in[0]}), node("Mul", {in[1], in[1]})})});
     case Op::floor_divide:
       if (is_float(type)) return node("Floor", {node("Div", in)});
       break;
@@ -419,14 +432,16 @@ std::string Exporter::write_view(const Twin& t) {
   if (n.op == Op::reshape) {
     std::vector<TwinSize> all = extents(t);
     const auto differs = std::find_if(all.begin(), all.end(), [](const TwinSize& e) { return !e.same(); });
-    if (differs != all.end() && std::all_of(differs + 1, all.end(), [](const TwinSize& e) { return e.same(); }))
+    if (differs != all.end() &&
+        std::all_of(differs + 1, all.end(), [](const TwinSize& e) { return e.same(); }))
       *differs = {-1, -1};
     return node("Reshape", {x, sizes(all)});
   }
   std::vector<TwinSize> starts, ends;
   std::vector<int64_t> axes, steps;
   for (int a = 0; a < n.shape.size(); ++a) {
-    const TwinSize start{n.ints[a], t.b ? t.b->ints[a] : n.ints[a]}, length = extent(t, a), from = extent(o, a);
+    const TwinSize start{n.ints[a], t.b ? t.b->ints[a] : n.ints[a]}, length = extent(t, a),
+                                                                     from = extent(o, a);
     const int64_t step = n.steps[a];
     if (start.a == 0 && start.b == 0 && step == 1 && length.a == from.a && length.b == from.b) continue;
     const auto end = [&](int64_t begin, int64_t count) {
@@ -546,10 +561,7 @@ std::string Exporter::write_update(const Twin& t) {
   }
   const bool filled = base.a->op == Op::constant && !base.a->ready();
   double fill = 0;
-  if (filled)
-    fill = detail::with_type(base.a->dtype, [&](auto e) {
-      return static_cast<double>(detail::cast_value<double>(base.a->scalar.as<decltype(e)>()));
-    });
+  if (filled) fill = constant_of(*base.a);
   const std::string padded = node("Pad", {name_of(part), integers(pads), number(fill, n.dtype)});
   if (filled) return padded;
   std::vector<uint8_t> inside(static_cast<size_t>(numel(mask)), 1);
@@ -580,7 +592,9 @@ std::string Exporter::write_call(const Twin& call, int output) {
       return node("Gemm", in, {attribute("transB", int64_t{1})});
     std::string y;
     if (n.operand[1]->shape.size() == 1) y = node("MatMul", {in[0], in[1]});
-    else y = node("MatMul", {in[0], node("Transpose", {in[1]}, {attribute("perm", std::vector<int64_t>{1, 0})})});
+    else
+      y = node("MatMul",
+               {in[0], node("Transpose", {in[1]}, {attribute("perm", std::vector<int64_t>{1, 0})})});
     return n.arity == 2 ? y : node("Add", {y, in[2]});
   }
   if (const auto conv = detail::conv_layer_of(spec, n.operand[0]->shape.size() - 2)) {
@@ -593,11 +607,11 @@ std::string Exporter::write_call(const Twin& call, int output) {
   if (const auto norm = detail::batch_norm_call_of(spec); norm && norm->layout == channels_first) {
     const Twin eps = operand(call, 3);
     if (eps.a->op == Op::constant && !eps.a->ready()) {
-      const double v = detail::with_type(eps.a->dtype, [&](auto e) {
-        return static_cast<double>(detail::cast_value<double>(eps.a->scalar.as<decltype(e)>()));
-      });
+      const double v = constant_of(*eps.a);
       const DType type = n.operand[1]->dtype;
-      const auto filled = [&](double value) { return initializer(full(ShapeArg(n.operand[1]->shape), value, type)); };
+      const auto filled = [&](double value) {
+        return initializer(full(ShapeArg(n.operand[1]->shape), value, type));
+      };
       const std::string weight = norm->weighted ? in[4] : filled(1);
       const std::string bias = norm->biased ? in[4 + norm->weighted] : filled(0);
       return node("BatchNormalization", {in[0], weight, bias, in[1], in[2]},

@@ -71,6 +71,7 @@ class Exporter {
   std::string number(double v, DType, int rank = 0);
   std::string initializer(Tensor, const std::string& wish = {});
   std::string weight(const Twin&);
+  double constant_of(const jit::Node&);
   void problem(const jit::Node&, const std::string& what);
   static std::vector<TwinSize> extents(const Twin&);
   static TwinSize extent(const Twin& t, int axis) {
@@ -82,7 +83,8 @@ class Exporter {
   const Site site_;
   std::map<std::pair<const char*, int>, std::string> weights_;  // names by address and dtype
   std::unordered_map<const jit::Node*, std::string> names_;
-  std::unordered_map<const jit::Node*, std::pair<std::vector<jit::Handle>, std::vector<jit::Handle>>> expanded_;
+  std::unordered_map<const jit::Node*, std::pair<std::vector<jit::Handle>, std::vector<jit::Handle>>>
+      expanded_;
   std::map<std::string, std::string> known_;  // initializers by what they hold
   std::set<std::string> used_;
   std::vector<Bytes> nodes_;
