@@ -39,6 +39,9 @@ class CompileError : public Error {
 class IoError : public Error {
   using Error::Error;
 };  // files
+class CommunicationError : public Error {
+  using Error::Error;
+};  // ranks that don't do the same, are gone or are late
 class ConfigError : public Error {
   using Error::Error;
 };  // a bad LAZY_* value under LAZY_STRICT

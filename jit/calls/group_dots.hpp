@@ -4,8 +4,9 @@
 //   group_numbers  q (N, B), scale (N, G) [, zero (N, G)]             ->  w (N, K)
 //
 // w[n, k] is scale[n, g] (q[n, k] - zero[n, g]), g the group of k, and y[r, n] the sum over groups g of
-// scale[n, g] (sum over k in g of x[r, k] (q[n, k] - zero[n, g])). x, scale, zero, y and w are float32; beside
-// integers of 4 bits x may be int8, too. Groups are of `group` neighbouring k, a power of two of 32 or more.
+// scale[n, g] (sum over k in g of x[r, k] (q[n, k] - zero[n, g])). x, scale, zero, y and w are float32;
+// beside integers of 4 bits x may be int8, too. Groups are of `group` neighbouring k, a power of two of 32 or
+// more.
 //
 // Integers of 8 bits are int8, B = K, and lie as they are; without zero[] it is 0. Those of 4 bits, 0 to 15,
 // are uint8, two in a byte, in blocks of 32: the lower half of byte i of a block is element i, the upper one
@@ -26,8 +27,8 @@ constexpr int64_t kGroupDotsBlock = 32;
 struct GroupDots {
   GroupDotsAttributes how;
   int64_t rows, columns, depth, groups;  // R, N, K, G
-  const float* x;         // null where it is int8
-  const int8_t* x_bytes;  // null where it is float32
+  const float* x;                        // null where it is int8
+  const int8_t* x_bytes;                 // null where it is float32
   const uint8_t* q;
   const float *scale, *zero;  // zero: null if it is the same for all
   float* y;                   // or w; null if nobody reads it

@@ -3,7 +3,7 @@
 #pragma once
 #include <memory>
 
-#include "lazy/core/recipe.hpp"
+#include "lazy/core/layer_call.hpp"
 
 namespace lazy::detail {
 

@@ -8,21 +8,10 @@
 // Invariant: no op reads a node with a recipe. The door of all ops (record.hpp) throws for one.
 #pragma once
 #include "jit/graph/attachment.hpp"
+#include "lazy/core/layer_call.hpp"
 #include "lazy/core/tensor.hpp"
 
-namespace lazy {
-struct ConvOptions;
-}
-
 namespace lazy::detail {
-
-/// Holds a call of a layer's function with a variable as its weights: a linear map or a convolution.
-struct LayerCall {
-  const char* function;
-  const Arg& x;
-  const Tensor& bias;                  // undefined if there is none
-  const ConvOptions* conv = nullptr;   // null: of a linear map
-};
 
 class Recipe : public jit::Attachment {
  public:

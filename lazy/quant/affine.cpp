@@ -28,8 +28,7 @@ Term in_sets(const Formula& f, const Term& x, const Scheme& how, Shape& scales) 
   if (shape.size() != 2) f.fail<ShapeError>("groups are of a matrix, not of " + lazy::to_string(shape));
   const int64_t whole = (length + how.group - 1) / how.group * how.group;
   Term full = x;
-  if (whole != length)
-    full = padded(x, 1, {0}, {whole - length}, PadMode::constant, ScalarNumber(0));
+  if (whole != length) full = padded(x, 1, {0}, {whole - length}, PadMode::constant, ScalarNumber(0));
   scales = {rows, whole / how.group};
   return reshape(full, {rows * scales[1], how.group});
 }
@@ -37,7 +36,8 @@ Term in_sets(const Formula& f, const Term& x, const Scheme& how, Shape& scales) 
 /// Returns one number for each set beside (sets, numbers).
 Term beside(const Formula& f, const Term& t, const Shape& scales) {
   if (t.shape() != scales)
-    f.fail<ShapeError>("scales " + lazy::to_string(t.shape()) + " where " + lazy::to_string(scales) + " are needed");
+    f.fail<ShapeError>("scales " + lazy::to_string(t.shape()) + " where " + lazy::to_string(scales) +
+                       " are needed");
   return reshape(t, {numel(scales), 1});
 }
 
@@ -90,7 +90,8 @@ Affine affine_of(const Tensor& x, const Scheme& how, Site s) {
   Arg a(x, s);
   const Formula f("affine_of", {&a});
   const Term given = f.term(a);
-  if (numel(given.shape()) == 0) f.fail<ShapeError>("no numbers to find a range of: " + lazy::to_string(given.shape()));
+  if (numel(given.shape()) == 0)
+    f.fail<ShapeError>("no numbers to find a range of: " + lazy::to_string(given.shape()));
   Shape scales;
   const Term sets = in_sets(f, given, how, scales);
   const Term most = reshape(max(sets, {1}), scales), least = reshape(-max(-sets, {1}), scales);
@@ -142,7 +143,8 @@ Tensor pack_4(const Tensor& q, Site s) {
   const Recorder r{"pack_4", s};
   const Handle h = Operand(r.name, a).take();
   if (h->shape.size() != 2 || h->shape[1] % kBlock != 0 || h->dtype != DType::uint8)
-    r.fail<ShapeError>("takes a matrix of uint8 with a multiple of 32 columns, not " + lazy::to_string(h->shape));
+    r.fail<ShapeError>("takes a matrix of uint8 with a multiple of 32 columns, not " +
+                       lazy::to_string(h->shape));
   const int64_t rows = h->shape[0], blocks = h->shape[1] / kBlock;
   const Handle apart = r.reshape(h, {rows, blocks, 2, kBlock / 2});
   const Handle lower = r.part(apart, 2, 0, 1), upper = r.part(apart, 2, 1, 1);
@@ -155,7 +157,8 @@ Tensor unpack_4(const Tensor& packed, Site s) {
   const Recorder r{"unpack_4", s};
   const Handle h = Operand(r.name, a).take();
   if (h->shape.size() != 2 || h->shape[1] % (kBlock / 2) != 0 || h->dtype != DType::uint8)
-    r.fail<ShapeError>("takes a matrix of uint8 with a multiple of 16 columns, not " + lazy::to_string(h->shape));
+    r.fail<ShapeError>("takes a matrix of uint8 with a multiple of 16 columns, not " +
+                       lazy::to_string(h->shape));
   const int64_t rows = h->shape[0], blocks = h->shape[1] * 2 / kBlock;
   const Handle bytes = r.reshape(h, {rows, blocks, 1, kBlock / 2});
   const Handle half = r.reshape(r.as(DType::uint8, r.index(0, {2}, h)), {2, 1});

@@ -33,8 +33,8 @@ Affine affine_of(const Tensor& x, const Scheme&, Site = Site::current());
 Tensor quantize(const Tensor& x, const Affine&, const Scheme&, Site = Site::current());
 /// Returns (q - zero_point) scale, in the scale's dtype, of q's shape.
 Tensor dequantize(const Tensor& q, const Affine&, const Scheme&, Site = Site::current());
-/// Returns dequantize(quantize(x)) in x's shape and dtype. The gradient goes through where the integer was not
-/// cut (Bengio et al., 2013; Jacob et al., 2018); scales have none.
+/// Returns dequantize(quantize(x)) in x's shape and dtype. The gradient goes through where the integer was
+/// not cut (Bengio et al., 2013; Jacob et al., 2018); scales have none.
 Tensor fake_quantize(const Tensor& x, const Affine&, const Scheme&, Site = Site::current());
 
 /// Returns integers of 4 bits, uint8 (n, k), two in a byte (n, k / 2): the order of jit/calls/group_dots.hpp.

@@ -16,7 +16,10 @@ constexpr int64_t kFewRows = 8;
 enum Operands : size_t { kX, kIntegers, kScales, kZeros };
 
 Scheme scheme_of(const GroupDotsAttributes& a, bool affine) {
-  return {.bits = a.bits, .is_signed = a.bits == 8, .symmetric = !affine, .granularity = Granularity::group,
+  return {.bits = a.bits,
+          .is_signed = a.bits == 8,
+          .symmetric = !affine,
+          .granularity = Granularity::group,
           .group = a.group};
 }
 
@@ -31,8 +34,10 @@ Handle written_out(const jit::CallSpec& spec, std::span<const Handle* const> ope
 
 /// Returns it as the backend writes it out best.
 Handle matrix_of(const jit::Expanding& e) {
-  const jit::CallSpec& numbers = jit::intern_call(jit::calls::kGroupNumbers, e.spec.as<GroupDotsAttributes>());
-  if (runs_here(e.backend, numbers)) return lazy::detail::record_call(numbers, e.operands.subspan(kIntegers), e.site)[0];
+  const jit::CallSpec& numbers =
+      jit::intern_call(jit::calls::kGroupNumbers, e.spec.as<GroupDotsAttributes>());
+  if (runs_here(e.backend, numbers))
+    return lazy::detail::record_call(numbers, e.operands.subspan(kIntegers), e.site)[0];
   return written_out(e.spec, e.operands, e.site);
 }
 
@@ -64,7 +69,7 @@ constinit const jit::CallDefinition kGroupLinear{
 }  // namespace
 
 Tensor group_linear(const Tensor& x, const Tensor& q, const Affine& a, const Scheme& how, const Site& s) {
-  const GroupDotsAttributes attributes{how.bits, static_cast<int32_t>(how.group)};
+  const GroupDotsAttributes attributes{how.is_signed ? 8 : 4, static_cast<int32_t>(how.group)};
   const Recorder r{kName, s};
   const auto operand = [&](const Tensor& t) { return Operand(kName, Arg(t, s)).take(); };
   std::vector<Handle> all{operand(x), operand(q), operand(a.scale)};
@@ -72,7 +77,8 @@ Tensor group_linear(const Tensor& x, const Tensor& q, const Affine& a, const Sch
   if (given != depth)
     all[kX] = r.replaced(r.filled(0, all[kX]->dtype, {all[kX]->shape[0], depth}, all[kX]), all[kX], 1, 0);
   if (a.zero_point.defined()) all.push_back(r.as(float32, operand(a.zero_point)));
-  return r.tensor(lazy::detail::record_call(jit::intern_call(kGroupLinear, attributes), pointers_to(all), s)[0]);
+  return r.tensor(
+      lazy::detail::record_call(jit::intern_call(kGroupLinear, attributes), pointers_to(all), s)[0]);
 }
 
 }  // namespace lazy::quant::detail

@@ -4,9 +4,9 @@
 
 namespace lazy::quant::detail {
 
-/// Returns x w^T for x (r, k), float32, or int8 beside integers of 4 bits, and the (n, k) numbers that the integers, packed if they have 4 bits,
-/// stand for: (r, n), float32. An intention: a few rows read the integers where they lie, more of them what is
-/// written out as float32 for the product. Gradients go to x.
+/// Returns x w^T for x (r, k), float32, or int8 beside integers of 4 bits, and the (n, k) numbers that the
+/// integers, packed if they have 4 bits, stand for: (r, n), float32. An intention: a few rows read the
+/// integers where they lie, more of them what is written out as float32 for the product. Gradients go to x.
 Tensor group_linear(const Tensor& x, const Tensor& q, const Affine&, const Scheme&, const Site&);
 
 }  // namespace lazy::quant::detail

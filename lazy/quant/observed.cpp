@@ -39,7 +39,8 @@ Affine ObservedWeight::input_affine() const { return affine_of(least_, most_, kA
 
 Tensor ObservedWeight::input_scale(const Site& s) const {
   if (seen_.item<float>(s) == 0)
-    lazy::detail::fail<Error>("convert_", "a layer whose activations are to be fixed has seen none: run the model first", s);
+    lazy::detail::fail<Error>(
+        "convert_", "a layer whose activations are to be fixed has seen none: run the model first", s);
   const no_grad scope;
   return affine_of(least_, most_, kActivationScheme, s).scale;
 }
@@ -62,7 +63,8 @@ Tensor ObservedWeight::forward(const std::vector<Tensor>& x, Site s) {
   if (prepare_ == Prepare::calibrate) return x[0];
   Tensor w = x[0];
   const Shape shape = w.shape(s);
-  if (scheme_.granularity == Granularity::group) w = reshape(Arg(w, s), Shape{shape[0], numel(shape) / shape[0]});
+  if (scheme_.granularity == Granularity::group)
+    w = reshape(Arg(w, s), Shape{shape[0], numel(shape) / shape[0]});
   Affine a;
   {
     const no_grad scope;
@@ -73,7 +75,8 @@ Tensor ObservedWeight::forward(const std::vector<Tensor>& x, Site s) {
 
 Tensor ObservedWeight::layer(const LayerCall& call, const std::vector<Tensor>& x, Site s) {
   const Handle& given = call.x.handle();
-  if (activations_ == Activations::none || !given || !is_float(given->dtype) || numel(given->shape) == 0) return {};
+  if (activations_ == Activations::none || !given || !is_float(given->dtype) || numel(given->shape) == 0)
+    return {};
   const Tensor image(given);
   if (activations_ == Activations::fixed && (prepare_ == Prepare::calibrate || training())) observe(image, s);
   if (prepare_ == Prepare::calibrate) return {};
@@ -94,7 +97,8 @@ Tensor ObservedWeight::layer(const LayerCall& call, const std::vector<Tensor>& x
       a = affine_of(image, how, s);
     }
   }
-  if (how.granularity == Granularity::channel) seen = reshape(Arg(image, s), Shape{numel(shape) / shape.back(), shape.back()});
+  if (how.granularity == Granularity::channel)
+    seen = reshape(Arg(image, s), Shape{numel(shape) / shape.back(), shape.back()});
   const Tensor rounded = reshape(Arg(fake_quantize(seen, a, how, s), s), shape);
   const Tensor w = forward(x, s);
   if (!call.conv) return lazy::linear(Arg(rounded, s), Arg(w, s), call.bias);

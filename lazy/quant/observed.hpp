@@ -8,8 +8,9 @@
 
 namespace lazy::quant {
 
-/// Says what prepare_() is for. calibrate: models are run on examples, and compute as ever. train: weights and
-/// activations are rounded, and cut, as they will be, with gradients that go through (quant::fake_quantize).
+/// Says what prepare_() is for. calibrate: models are run on examples, and compute as ever. train: weights
+/// and activations are rounded, and cut, as they will be, with gradients that go through
+/// (quant::fake_quantize).
 enum class Prepare : uint8_t { calibrate, train };
 
 /// Says how ranges of activations are found: the least and the largest of all, or, as they move in training,

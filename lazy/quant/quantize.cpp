@@ -13,8 +13,10 @@ constexpr const char* kWeight = "weight";
 
 bool fits(std::string_view pattern, std::string_view name) {
   if (pattern.empty()) return name.empty();
-  if (pattern[0] == '*') return fits(pattern.substr(1), name) || (!name.empty() && fits(pattern, name.substr(1)));
-  return !name.empty() && (pattern[0] == '?' || pattern[0] == name[0]) && fits(pattern.substr(1), name.substr(1));
+  if (pattern[0] == '*')
+    return fits(pattern.substr(1), name) || (!name.empty() && fits(pattern, name.substr(1)));
+  return !name.empty() && (pattern[0] == '?' || pattern[0] == name[0]) &&
+         fits(pattern.substr(1), name.substr(1));
 }
 
 /// Returns the weights of a layer that can be quantised; null for other modules.
@@ -42,7 +44,8 @@ std::vector<Layer> layers_of(const char* function, nn::Module& model, const Rule
     for (const Rule& r : rules) {
       if (!fits(r.pattern, name) || (r.where && !r.where(*module))) continue;
       Parameter* const w = r.config ? weights_of(*module, *r.config) : nullptr;
-      if (w && !w->parametrized() && w->defined() && numel(w->shape(s)) > 0) all.push_back({name, module, w, *r.config});
+      if (w && !w->parametrized() && w->defined() && numel(w->shape(s)) > 0)
+        all.push_back({name, module, w, *r.config});
       break;
     }
   return all;
@@ -55,7 +58,8 @@ int64_t bytes_of(const Tensor& t, const Site& s) {
 /// Has the layer multiply by integers, and returns what that saved.
 Change quantize_layer(const Layer& l, const Tensor& input_scale, const Site& s) {
   Change c{l.name, l.config, bytes_of(*l.weights, s), 0};
-  QuantizedWeight weight(l.config.weights, l.weights->shape(s), l.weights->dtype(s), l.config.activations, input_scale);
+  QuantizedWeight weight(l.config.weights, l.weights->shape(s), l.weights->dtype(s), l.config.activations,
+                         input_scale);
   parametrize::register_parametrization(*l.module, kWeight, std::move(weight), false, s);
   parametrize::ParametrizationList& list = parametrize::parametrizations(*l.weights, s);
   for (size_t i = 0; i < list.parts(); ++i) {
@@ -70,7 +74,11 @@ Change quantize_layer(const Layer& l, const Tensor& input_scale, const Site& s) 
 
 Config int8_weights() { return {}; }
 Config int4_weights(int64_t group) {
-  return {.weights = {.bits = 4, .is_signed = false, .symmetric = false, .granularity = Granularity::group, .group = group}};
+  return {.weights = {.bits = 4,
+                      .is_signed = false,
+                      .symmetric = false,
+                      .granularity = Granularity::group,
+                      .group = group}};
 }
 Config int4_dynamic(int64_t group) {
   Config c = int4_weights(group);
@@ -90,7 +98,9 @@ std::vector<Change> quantize_(nn::Module& model, const Rules& rules, Site s) {
   const std::vector<Layer> layers = layers_of("quantize_", model, rules, s);
   for (const Layer& l : layers)
     if (l.config.activations == Activations::fixed)
-      lazy::detail::fail<Error>("quantize_", "fixed activations of " + l.name + " have to be found first: prepare_(), then convert_()", s);
+      lazy::detail::fail<Error>(
+          "quantize_",
+          "fixed activations of " + l.name + " have to be found first: prepare_(), then convert_()", s);
   std::vector<Change> done;
   for (const Layer& l : layers) done.push_back(quantize_layer(l, {}, s));
   return done;
@@ -104,7 +114,8 @@ std::vector<std::string> prepare_(nn::Module& model, const Rules& rules, Prepare
   std::vector<std::string> names;
   for (const Layer& l : layers_of("prepare_", model, rules, s)) {
     ObservedWeight observed(l.config.weights, l.config.activations, prepare,
-                            prepare == Prepare::train ? Range::moving_average : l.config.range, l.weights->device(s));
+                            prepare == Prepare::train ? Range::moving_average : l.config.range,
+                            l.weights->device(s));
     parametrize::register_parametrization(*l.module, kWeight, std::move(observed), false, s);
     names.push_back(l.name);
   }
@@ -125,7 +136,8 @@ std::vector<Change> convert_(nn::Module& model, Site s) {
   for (auto& [name, module] : model.named_modules()) {
     Parameter* const w = weights_of(*module, {.embeddings = true});
     if (!w || !w->parametrized()) continue;
-    const auto* const observed = dynamic_cast<const ObservedWeight*>(&parametrize::parametrizations(*w, s)[0]);
+    const auto* const observed =
+        dynamic_cast<const ObservedWeight*>(&parametrize::parametrizations(*w, s)[0]);
     if (!observed) continue;
     Found f{{name, module, w, {.weights = observed->scheme(), .activations = observed->activations()}}, {}};
     if (observed->activations() == Activations::fixed) f.input_scale = observed->input_scale(s);

@@ -33,8 +33,8 @@ namespace lazy::quant {
 struct Config {
   Scheme weights = {};
   Activations activations = Activations::none;
-  bool embeddings = false;                     // rows of embeddings, too
-  Range range = Range::min_max;                // of fixed activations
+  bool embeddings = false;       // rows of embeddings, too
+  Range range = Range::min_max;  // of fixed activations
   friend bool operator==(const Config&, const Config&) = default;
 };
 

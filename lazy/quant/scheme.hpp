@@ -15,11 +15,11 @@ enum class Granularity : uint8_t { tensor, channel, group };
 
 /// Maps x to the integer round(x / scale) + zero_point, halves to even, cut to [lowest(), highest()].
 struct Scheme {
-  int bits = 8;            // 2 to 8
-  bool is_signed = true;   // from -2^(bits-1), else from 0
-  bool symmetric = true;   // the range of x is [-m, m], so that the zero point is the same for all
+  int bits = 8;           // 2 to 8
+  bool is_signed = true;  // from -2^(bits-1), else from 0
+  bool symmetric = true;  // the range of x is [-m, m], so that the zero point is the same for all
   Granularity granularity = Granularity::channel;
-  int64_t group = 128;     // numbers of a group: a power of two of 32 or more
+  int64_t group = 128;  // numbers of a group: a power of two of 32 or more
 
   int64_t lowest() const { return is_signed ? -(int64_t{1} << (bits - 1)) : 0; }
   int64_t highest() const { return lowest() + (int64_t{1} << bits) - 1; }

@@ -35,8 +35,8 @@ Tensor with_bias(const Formula& f, const Term& y, const Tensor& bias, const Shap
 
 }  // namespace
 
-QuantizedWeight::QuantizedWeight(const Scheme& scheme, const Shape& shape, DType dtype, Activations activations,
-                                 const Tensor& input_scale)
+QuantizedWeight::QuantizedWeight(const Scheme& scheme, const Shape& shape, DType dtype,
+                                 Activations activations, const Tensor& input_scale)
     : scheme_(scheme), shape_(shape), dtype_(dtype), activations_(activations), input_scale_(input_scale) {}
 
 void QuantizedWeight::members(nn::Visitor& v) {
@@ -53,7 +53,8 @@ Tensor QuantizedWeight::forward(const std::vector<Tensor>& x, Site s) {
   const Tensor all = dequantize(q, affine_of(x), scheme_, s);
   const Recorder r{"dequantize", s};
   Handle h = all.handle();
-  if (scheme_.granularity == Granularity::group) h = r.part(h, 1, 0, numel(shape_) / std::max<int64_t>(shape_[0], 1));
+  if (scheme_.granularity == Granularity::group)
+    h = r.part(h, 1, 0, numel(shape_) / std::max<int64_t>(shape_[0], 1));
   return r.tensor(r.as(dtype_, r.reshape(h, shape_)));
 }
 
@@ -90,17 +91,20 @@ Tensor QuantizedWeight::linear(const LayerCall& call, const std::vector<Tensor>&
   Shape result = rows.shape();
   result[result.size() - 1] = n;
   if (scheme_.granularity == Granularity::group) {
-    if (f.work != float32 || (scheme_.bits != 4 && scheme_.dtype() != int8)) return {};
+    if (f.work != float32 || !(packed() || scheme_.is_signed)) return {};
     const Tensor flat = f.tensor(reshape(rows, {count, depth}).handle());
-    if (activations_ == Activations::none || scheme_.bits != 4) {
+    if (activations_ == Activations::none || !packed()) {
       const Term y = f.term(detail::group_linear(flat, x[kIntegers], a, scheme_, s));
       return with_bias(f, reshape(y, result), call.bias, {n});
     }
     const Rounded q = rounded(flat, input_scale_, Granularity::channel, s);
-    const Term scale = f.term(q.scale), y = f.term(detail::group_linear(q.integers, x[kIntegers], a, scheme_, s));
-    return with_bias(f, reshape(y * (input_scale_.defined() ? scale : reshape(scale, {count, 1})), result), call.bias, {n});
+    const Term scale = f.term(q.scale),
+               y = f.term(detail::group_linear(q.integers, x[kIntegers], a, scheme_, s));
+    return with_bias(f, reshape(y * (input_scale_.defined() ? scale : reshape(scale, {count, 1})), result),
+                     call.bias, {n});
   }
-  const Term scale = scheme_.granularity == Granularity::channel ? reshape(f.term(a.scale), {n}) : f.term(a.scale);
+  const Term scale =
+      scheme_.granularity == Granularity::channel ? reshape(f.term(a.scale), {n}) : f.term(a.scale);
   const auto product = [&](const Handle& left, DType t) {
     const Handle w = f.as(t, x[kIntegers].handle());
     return f.term(f.as(f.work, lazy::linear(f.arg(f.as(t, left)), f.arg(w)).handle()));
@@ -137,13 +141,15 @@ Tensor QuantizedWeight::conv(const LayerCall& call, const std::vector<Tensor>& x
   ConvOptions options = *call.conv;
   options.bias = {};
   const auto product = [&](const Handle& left, DType t) {
-    const Handle w = f.as(t, x[kIntegers].handle());
-    return f.term(f.as(f.work, lazy::conv(f.arg(f.as(t, left)), f.arg(w), options).handle()));
+    options.dtype = t;
+    return f.term(f.as(f.work, lazy::conv(f.arg(left), f.arg(x[kIntegers].handle()), options).handle()));
   };
   Shape channels(shape_.size() - 1, 1);
   channels[0] = shape_[0];
-  const Term scale = scheme_.granularity == Granularity::channel ? reshape(f.term(a.scale), channels) : f.term(a.scale);
-  if (activations_ == Activations::none) return with_bias(f, product(image.handle(), f.work) * scale, call.bias, channels);
+  const Term scale =
+      scheme_.granularity == Granularity::channel ? reshape(f.term(a.scale), channels) : f.term(a.scale);
+  if (activations_ == Activations::none)
+    return with_bias(f, product(image.handle(), f.work) * scale, call.bias, channels);
   const Rounded q = rounded(f.tensor(image.handle()), input_scale_, Granularity::tensor, s);
   const Term y = product(q.integers.handle(), int32) * scale * f.term(q.scale);
   return with_bias(f, y, call.bias, channels);
@@ -151,7 +157,10 @@ Tensor QuantizedWeight::conv(const LayerCall& call, const std::vector<Tensor>& x
 
 std::string QuantizedWeight::extra_repr() const {
   constexpr const char* kNames[] = {"none", "dynamic", "fixed"};
-  return Repr().positional(to_string(scheme_)).add("activations", kNames[static_cast<size_t>(activations_)]).str();
+  return Repr()
+      .positional(to_string(scheme_))
+      .add("activations", kNames[static_cast<size_t>(activations_)])
+      .str();
 }
 
 }  // namespace lazy::quant

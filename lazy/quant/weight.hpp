@@ -16,11 +16,12 @@ enum class Activations : uint8_t { none, dynamic, fixed };
 /// int8, symmetric: how activations are rounded.
 inline constexpr Scheme kActivationScheme{.granularity = Granularity::tensor};
 
-/// Is a parametrization whose parts are integers, scales and, of an affine scheme, zero points. Integers of 4
-/// bits or less in groups are packed two in a byte.
+/// Is a parametrization whose parts are integers, scales and, of an affine scheme, zero points. Unsigned
+/// integers of 4 bits in groups are packed two in a byte.
 class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
  public:
-  QuantizedWeight(const Scheme&, const Shape& shape, DType dtype, Activations, const Tensor& input_scale = {});
+  QuantizedWeight(const Scheme&, const Shape& shape, DType dtype, Activations,
+                  const Tensor& input_scale = {});
 
   const Scheme& scheme() const { return scheme_; }
   Activations activations() const { return activations_; }
@@ -35,7 +36,9 @@ class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
   void members(nn::Visitor&) override;
 
  private:
-  bool packed() const { return scheme_.granularity == Granularity::group && scheme_.bits == 4; }
+  bool packed() const {
+    return scheme_.granularity == Granularity::group && scheme_.bits == 4 && !scheme_.is_signed;
+  }
   Affine affine_of(const std::vector<Tensor>& x) const;
   Tensor linear(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, const Site& s) const;
   Tensor conv(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, const Site& s) const;

@@ -15,8 +15,8 @@ constexpr int64_t kBlock = 128;  // integers of 4 bits in 64 bytes
 struct Work {
   const GroupDots& d;
   const float* group_sums;  // (R, G)
-  /// x where it is int8, in blocks of kBlock elements, zero beyond the last: of each block first those that are
-  /// multiplied by lower halves of bytes, then those by upper ones.
+  /// x where it is int8, in blocks of kBlock elements, zero beyond the last: of each block first those that
+  /// are multiplied by lower halves of bytes, then those by upper ones.
   const int8_t* x_blocks;
 
   int64_t blocks() const { return (d.depth + kBlock - 1) / kBlock; }

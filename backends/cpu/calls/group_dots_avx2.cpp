@@ -8,7 +8,9 @@ constexpr int kColumnsOfFour = 1;
 
 struct Sixteen {
   __m256 low, high;
-  LAZY_LEVEL_INLINE static Sixteen load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+  LAZY_LEVEL_INLINE static Sixteen load(const float* p) {
+    return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)};
+  }
   LAZY_LEVEL_INLINE static Sixteen all(float f) { return {_mm256_set1_ps(f), _mm256_set1_ps(f)}; }
   LAZY_LEVEL_INLINE static Sixteen times(const Sixteen& a, const Sixteen& b) {
     return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)};
@@ -23,7 +25,9 @@ struct Sixteen {
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
   }
   LAZY_LEVEL_INLINE static Sixteen of_bytes(const int8_t* p) { return {eight(p), eight(p + 8)}; }
-  LAZY_LEVEL_INLINE static Sixteen minus(const Sixteen& a, const Sixteen& b) { return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)}; }
+  LAZY_LEVEL_INLINE static Sixteen minus(const Sixteen& a, const Sixteen& b) {
+    return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)};
+  }
   LAZY_LEVEL_INLINE void store(float* p) const { _mm256_storeu_ps(p, low), _mm256_storeu_ps(p + 8, high); }
   LAZY_LEVEL_INLINE float total() const { return Lanes<float>::total(_mm256_add_ps(low, high)); }
 };
@@ -65,8 +69,10 @@ struct Nibbles {
   }
   /// Sums products with 32 bytes of each half: pairs of them fit 16 bits.
   LAZY_LEVEL_INLINE static __m256 half(__m256i low, __m256i high, const int8_t* x) {
-    const auto bytes = [&](int64_t i) LAZY_LEVEL { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i)); };
-    const __m256i pairs = _mm256_add_epi16(_mm256_maddubs_epi16(low, bytes(0)), _mm256_maddubs_epi16(high, bytes(64)));
+    const auto bytes = [&](int64_t i)
+                           LAZY_LEVEL { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i)); };
+    const __m256i pairs =
+        _mm256_add_epi16(_mm256_maddubs_epi16(low, bytes(0)), _mm256_maddubs_epi16(high, bytes(64)));
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
   }
   LAZY_LEVEL_INLINE Sixteen dot(const int8_t* x) const {
@@ -83,7 +89,8 @@ struct Spread {
     high = _mm256_srli_epi32(_mm256_setr_epi32(8, 9, 10, 11, 12, 13, 14, 15), shift);
   }
   LAZY_LEVEL_INLINE Sixteen of(const float* scales, int64_t count) const {
-    const __m128i there = _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(count)), _mm_setr_epi32(0, 1, 2, 3));
+    const __m128i there =
+        _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(count)), _mm_setr_epi32(0, 1, 2, 3));
     const __m256 some = _mm256_castps128_ps256(_mm_maskload_ps(scales, there));
     return {_mm256_permutevar8x32_ps(some, low), _mm256_permutevar8x32_ps(some, high)};
   }

@@ -31,7 +31,8 @@ struct Bytes {
   }
   /// Returns numbers by the lowest 4 bits of each word: a permutation looks at no others.
   LAZY_LEVEL_INLINE static Sixteen numbers(__m512i words) {
-    return {_mm512_permutexvar_ps(words, _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))};
+    return {
+        _mm512_permutexvar_ps(words, _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))};
   }
   LAZY_LEVEL_INLINE Sixteen lower() const { return numbers(v); }
   LAZY_LEVEL_INLINE Sixteen upper() const { return numbers(_mm512_srli_epi32(v, 4)); }

@@ -1,6 +1,6 @@
 // Multiplies rows by groups of small integers, for one width of vectors: the file that includes this has
-// included its lanes before, and defines Sixteen, sixteen floats, what makes them of integers - Bytes, Nibbles,
-// Spread - and how many columns go with four rows.
+// included its lanes before, and defines Sixteen, sixteen floats, what makes them of integers - Bytes,
+// Nibbles, Spread - and how many columns go with four rows.
 //
 //   y[r, n] = sum over groups g of scale[n, g] (sum of x q) - sum over g of scale[n, g] zero[n, g] (sum of x)
 //
@@ -131,7 +131,7 @@ LAZY_LEVEL void columns_of(const Work& w, int64_t row, int64_t first, int64_t la
   const GroupDots& d = w.d;
   int64_t n = first;
   for (; n + kColumns <= last; n += kColumns) {
-    const auto put = [&](const Sixteen (&sums)[kRows][kColumns]) LAZY_LEVEL {
+    const auto put = [&](const Sixteen(&sums)[kRows][kColumns]) LAZY_LEVEL {
       for (int r = 0; r < kRows; ++r)
         for (int c = 0; c < kColumns; ++c) {
           const float zeros = w.group_sums ? zeros_of(d, n + c, w.group_sums + (row + r) * d.groups) : 0.0f;
@@ -166,7 +166,8 @@ LAZY_LEVEL void write(const GroupDots& d, int64_t first, int64_t last) {
     float* const to = d.y + n * d.depth;
     for (int64_t k = 0; k < d.depth; k += 32) {
       const int64_t g = n * d.groups + k / d.how.group;
-      const Sixteen zero = Sixteen::all(d.zero ? d.zero[g] : d.zero_of_all()), scale = Sixteen::all(d.scale[g]);
+      const Sixteen zero = Sixteen::all(d.zero ? d.zero[g] : d.zero_of_all()),
+                    scale = Sixteen::all(d.scale[g]);
       const auto put = [&](int64_t at, const Sixteen& numbers) LAZY_LEVEL {
         Sixteen::times(Sixteen::minus(numbers, zero), scale).store(to + at);
       };

@@ -19,6 +19,7 @@ ContractionSide side(const LoopKernel& k, const Side& s) {
   const Instr& load = k.body[s.load];
   const DType from = load.type, to = k.contraction.type;
   const bool fits = from == to || (to == DType::float32 && (is_half(from) || small_int(from))) ||
+                    (to == DType::float64 && (from == DType::float32 || small_int(from) || word_int(from))) ||
                     (word_int(to) && small_int(from)) || (word_int(to) && word_int(from));
   return fits ? ContractionSide{load.imm, from} : ContractionSide{};
 }

@@ -76,6 +76,20 @@ LAZY_AVX2 void widen_to_float(const char* from, int64_t stride, int64_t n, char*
   for (; i < n; ++i) to[i] = static_cast<float>(*reinterpret_cast<const From*>(from + i * stride));
 }
 
+/// Converts numbers of which float64 has each.
+Widen widening_to_double(DType t) {
+  switch (t) {
+    case DType::int8: return widen<int8_t, double>;
+    case DType::uint8: return widen<uint8_t, double>;
+    case DType::int16: return widen<int16_t, double>;
+    case DType::uint16: return widen<uint16_t, double>;
+    case DType::int32: return widen<int32_t, double>;
+    case DType::uint32: return widen<uint32_t, double>;
+    case DType::float32: return widen<float, double>;
+    default: return widen<uint64_t, uint64_t>;
+  }
+}
+
 Widen widening_to_float(DType t) {
   switch (t) {
     case DType::bfloat16: return widen_bfloat16;
@@ -100,7 +114,7 @@ Widen widening(DType t) {
 }
 Widen widening(DType t, ContractionLane lane) {
   switch (lane) {
-    case ContractionLane::f64: return widen<uint64_t, uint64_t>;
+    case ContractionLane::f64: return widening_to_double(t);
     case ContractionLane::pairs:
     case ContractionLane::halves: return widening<int16_t>(t == DType::bfloat16 ? DType::int16 : t);
     case ContractionLane::i32: return widening<int32_t>(t);
@@ -129,7 +143,7 @@ void pack_transposed(const PackSource& s, Widen widen, int64_t lane, int64_t row
     transpose(s.data, s.column, lane, rows, columns, to, pitch);
     return;
   }
-  alignas(64) char lanes[kFewColumns][kRun * 4];
+  alignas(64) char lanes[kFewColumns][kRun * 8];  // bytes of the widest lane
   each_few_columns(rows, columns, [&](int64_t i, int64_t run, int64_t j, int64_t n) {
     for (int64_t c = 0; c < n; ++c) widen(s.data + (j + c) * s.column + i * s.row, s.row, run, lanes[c]);
     transpose(lanes[0], sizeof lanes[0], lane, run, n, to + i * pitch + j * lane, pitch);

@@ -39,10 +39,15 @@ Handle padded_channels_first(const Problem& p, const Handle& image) {
                          p.site);
 }
 
+/// Multiplies matrices whose elements convert to the result's dtype as the product reads them.
+Handle product(const Problem& p, const Handle& a, const Handle& b) {
+  return detail::matmul(p.name, cast(a, p.result, p.site), cast(b, p.result, p.site), p.site);
+}
+
 /// Convolves every channel by itself, `multiplier` results each: a sum over the window's elements in
 /// ascending order.
 Handle depthwise(const Problem& p, Handle image, Handle w, const Windows& windows, int64_t multiplier) {
-  const DType type = image->dtype, work = is_half(type) ? float32 : type;
+  const DType type = p.result, work = is_half(type) ? float32 : type;
   const int64_t channels = image->shape.back();
   image = cast(image, work, p.site), w = cast(w, work, p.site);
   if (multiplier > 1) {
@@ -82,7 +87,7 @@ Handle depthwise(const Problem& p, Handle image, Handle w, const Windows& window
 
 /// Does so with an image (N, C, S...): vectors run along its last axis.
 Handle depthwise_along_rows(const Problem& p, const Windows& windows) {
-  const DType type = p.given->dtype, work = is_half(type) ? float32 : type;
+  const DType type = p.result, work = is_half(type) ? float32 : type;
   const int n = windows.spatial();
   const int64_t batch = p.given->shape[0], channels = p.given->shape[1],
                 multiplier = p.weights->shape[0] / channels;
@@ -140,7 +145,7 @@ Handle dense(const Problem& p, const Handle& image, const Handle& w, const Windo
     rows = detail::reshape(rows, spatial_shape(image, windows, {depth}), p.site, n + 1);
   }
   const jit::Purpose products(p.purposes.products);
-  return detail::matmul(p.name, rows, matrix, p.site);
+  return product(p, rows, matrix);
 }
 
 /// Returns how many rows of windows, along the last spatial axis, make one row of a product: as many as fill
@@ -210,7 +215,7 @@ Handle dense_along_rows(const Problem& p, const Windows& windows) {
   columns.push_back(together * windows.count[n - 1]);
   for (int64_t c : windows.count) result.push_back(c);
   Handle h = row_windows(p, windows, image, together);
-  h = detail::matmul(p.name, rows, detail::reshape(h, columns, p.site, n), p.site);
+  h = product(p, rows, detail::reshape(h, columns, p.site, n));
   // (N, S..., O, rows) -> (N, O, S..., rows)
   h = detail::permute(h, joined({{0, n}, range(1, n), {n + 1}}), p.site);
   return together == 1 ? h : detail::reshape(h, result, p.site);
@@ -246,7 +251,7 @@ Handle dense_along_windows(Problem& p, const Windows& windows) {
   }();
   const jit::Purpose products(p.purposes.products);
   const Handle rows = detail::reshape(p.weights, {results, depth}, p.site);
-  const Handle h = biased(p, detail::matmul(p.name, rows, columns, p.site), together ? 0 : 1);
+  const Handle h = biased(p, product(p, rows, columns), together ? 0 : 1);
   p.bias = {};
   Shape result = together ? Shape{results, batch} : Shape{batch, results};
   for (int64_t c : windows.count) result.push_back(c);
@@ -266,7 +271,7 @@ Handle grouped(const Problem& p, const Handle& image, const Handle& w, const Win
     shape[n + 1] = extent;
     return detail::slice(h, start, Dims(start.size(), 1), shape, s);
   };
-  Handle all = overwritten(image->dtype, spatial_shape(image, windows, {out * groups}), image->device, s);
+  Handle all = overwritten(p.result, spatial_shape(image, windows, {out * groups}), image->device, s);
   for (int64_t g = 0; g < groups; ++g) {
     const Handle one = dense(p, part(image, in, g), part(w, out, g), windows);
     Dims start(all->shape.size(), 0);
@@ -292,7 +297,7 @@ Handle grouped_along_windows(const Problem& p, const Windows& windows) {
   const jit::Purpose products(p.purposes.products);
   Shape result{batch, out};
   for (const int64_t c : windows.count) result.push_back(c);
-  return detail::reshape(detail::matmul(p.name, weights, columns, p.site), result, p.site);
+  return detail::reshape(product(p, weights, columns), result, p.site);
 }
 
 Windows windows_of(const Problem& p, const Handle& image, const Handle& w, const Dims& padding) {

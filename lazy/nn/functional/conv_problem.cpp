@@ -46,21 +46,27 @@ Dims joined(std::initializer_list<Dims> parts) {
   return r;
 }
 
-Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions& o) {
+Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions& o, bool converts) {
   const Site s = x.site();
-  const DType t = contraction_type(name, {&x, &w}, {&o.bias});
+  const DType t = o.dtype.given ? o.dtype.value : contraction_type(name, {&x, &w}, {&o.bias});
+  const auto is_byte = [](const Arg& a) {
+    return a.handle() && is_int(a.handle()->dtype) && size_of(a.handle()->dtype) == 1;
+  };
+  converts &= o.dtype.given && is_int(t) && is_byte(x) && is_byte(w);
+  const auto operand = [&](Arg& a) { return (converts ? Operand(name, a) : Operand(name, a, t)).take(); };
   tell_of_widening(name, x.handle(), w.handle(), s);
   if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
   Problem p{.name = name,
             .site = s,
-            .given = Operand(name, x, t).take(),
-            .weights = Operand(name, w, t).take(),
+            .given = operand(x),
+            .weights = operand(w),
             .bias = {},
             .stride = {},
             .padding = {},
             .dilation = {},
             .groups = o.groups,
-            .layout = o.layout};
+            .layout = o.layout,
+            .result = t};
   if (o.bias.defined()) p.bias = cast(o.bias.handle(), t, s);
   if (p.given->shape.size() < 3) p.mismatch("an image has a batch axis, channels and spatial axes");
   if (p.given->shape.size() != p.weights->shape.size()) p.mismatch("they differ in the number of axes");

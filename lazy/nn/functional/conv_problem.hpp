@@ -14,7 +14,8 @@ struct Purposes {
 };
 const Purposes& purposes_of(std::string_view name);
 
-/// Holds a call's operands, of one dtype, and its options for each spatial axis.
+/// Holds a call's operands, of the result's dtype or integers that convert to it, and its options for each
+/// spatial axis.
 struct Problem {
   const char* name;
   Site site;
@@ -23,6 +24,7 @@ struct Problem {
   Dims stride, padding, dilation;
   int64_t groups;
   ChannelLayout layout;
+  DType result;                // in which products are summed
   jit::Preferences prefers{};  // of the backend, once the convolution is expanded
   const Purposes& purposes = purposes_of(name);
 
@@ -41,8 +43,9 @@ constexpr int kMostSpatial = 3;  // spatial axes of an image
 // element, and what is recorded and compiled grows with them.
 constexpr int64_t kMostDepthwiseTaps = 1024;
 
-/// Checks and promotes the operands of a call.
-Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions&);
+/// Checks and promotes the operands of a call. Integers of 8 bits of which the result is to be of more stay
+/// as they are if the caller `converts` them: a quarter of the bytes is copied then.
+Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions&, bool converts = false);
 /// Throws ShapeError unless the image has the channels that weights take, and `divided` channels make groups.
 void check_groups(const Problem&, int64_t channels, Wide expected, int64_t divided);
 /// Throws ShapeError unless the bias, if there is one, has an element for each of the channels.

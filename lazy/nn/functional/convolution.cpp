@@ -14,17 +14,19 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-// A convolution is an intention (jit/calls/call.hpp). Its operands, of one dtype, are the image, the weights
-// and the bias, if there is one.
+// A convolution is an intention (jit/calls/call.hpp). Its operands are the image, the weights and the bias,
+// if there is one; image and weights may be integers that convert to the result's dtype.
 enum ConvOperand : size_t { kConvImage, kConvWeights, kConvBias };
 
 struct ConvAttributes {
   int64_t stride[kMostSpatial]{}, padding[kMostSpatial]{}, dilation[kMostSpatial]{};
   int64_t groups = 1;
   int64_t layout = 0;  // a ChannelLayout
+  int64_t result = 0;  // a DType
 
   ConvAttributes() = default;
-  explicit ConvAttributes(const ConvLayer& c) : groups(c.groups), layout(static_cast<int64_t>(c.layout)) {
+  ConvAttributes(const ConvLayer& c, DType t)
+      : groups(c.groups), layout(static_cast<int64_t>(c.layout)), result(static_cast<int64_t>(t)) {
     std::copy(c.stride.begin(), c.stride.end(), stride);
     std::copy(c.padding.begin(), c.padding.end(), padding);
     std::copy(c.dilation.begin(), c.dilation.end(), dilation);
@@ -43,6 +45,8 @@ ConvLayer layer_of(const jit::CallSpec& spec, const Shape& image) {
   return spec.as<ConvAttributes>().layer(image.size() - 2);
 }
 
+DType result_of(const jit::CallSpec& spec) { return static_cast<DType>(spec.as<ConvAttributes>().result); }
+
 std::vector<jit::CallOutput> infer_conv(const jit::CallSpec& spec, std::span<const jit::Meta> o) {
   const Shape &image = o[kConvImage].shape, &w = o[kConvWeights].shape;
   const ConvLayer c = layer_of(spec, image);
@@ -57,7 +61,7 @@ std::vector<jit::CallOutput> infer_conv(const jit::CallSpec& spec, std::span<con
   if (first) y.push_back(w[0]);
   for (const int64_t count : windows.count) y.push_back(count);
   if (!first) y.push_back(w[n + 1]);
-  return {{{o[kConvImage].dtype, y}, {}}};
+  return {{{result_of(spec), y}, {}}};
 }
 
 std::vector<Handle> expand_conv(const jit::Expanding& e) {
@@ -72,6 +76,7 @@ std::vector<Handle> expand_conv(const jit::Expanding& e) {
                          .dilation = c.dilation,
                          .groups = c.groups,
                          .layout = c.layout,
+                         .result = result_of(e.spec),
                          .prefers = e.prefers})};
 }
 
@@ -160,7 +165,7 @@ void pad_image(Problem& p, const ConvOptions& o) {
 
 Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options) {
   if (Tensor y = recorded_by_weights(w, {name, x, options.bias, &options}); y.defined()) return y;
-  Problem p = problem(name, x, w, options);
+  Problem p = problem(name, x, w, options, true);
   const bool first = options.layout == channels_first;
   const int n = p.spatial();
   const int in = first ? 1 : n, out = first ? 0 : n + 1;
@@ -171,7 +176,8 @@ Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options)
   pad_image(p, options);
   const Handle* const operands[] = {&p.given, &p.weights, &p.bias};
   const std::span<const Handle* const> some(operands, p.bias ? 3 : 2);
-  Handle y = detail::record_call(jit::intern_call(definition_of(name), ConvAttributes(p)), some, p.site)[0];
+  Handle y = detail::record_call(jit::intern_call(definition_of(name), ConvAttributes(p, p.result)), some,
+                                 p.site)[0];
   return Tensor(last ? seen_first(y, p.site) : std::move(y));
 }
 

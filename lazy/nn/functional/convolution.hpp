@@ -35,6 +35,7 @@ struct ConvOptions {
   Axes output_padding = 0;  // conv_transpose: extents added at the end of each spatial axis
   Tensor bias = {};         // (O), added to each channel of the result; none if default-constructed
   PadMode padding_mode = PadMode::constant;  // what the padding has: zeros, or elements of the image
+  MaybeDType dtype = {};  // of the result, to which operands convert: sums of int8 in int32 are exact
 };
 
 /// Convolves over the spatial axes: all but the batch and the channels.

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/backend.hpp"
 #include "tests/backends/cpu/compare.hpp"
+#include "tests/common/needs.hpp"
 
 using namespace lazy;
 using namespace lazy::test;
@@ -44,8 +45,9 @@ std::string with(std::string bytes, size_t at, T value) {
 
 BOOST_AUTO_TEST_SUITE(stored_kernels)
 
-BOOST_AUTO_TEST_CASE(bytes_that_cannot_have_been_made_here) {
-  if (cpu_backend::best_isa() == cpu_backend::Isa::reference) return;
+BOOST_AUTO_TEST_CASE(bytes_that_cannot_have_been_made_here, *test::needs("AVX2", [] {
+                       return cpu_backend::best_isa() > cpu_backend::Isa::reference;
+                     })) {
   const auto backend = cpu_backend::make_backend(cpu_backend::best_isa());
   const LoopKernel k = product();
   const std::string good = backend->compile(k)->stored();

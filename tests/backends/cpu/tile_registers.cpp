@@ -7,6 +7,7 @@
 #include "backends/cpu/threads/parallel.hpp"
 #include "support/config.hpp"
 #include "tests/backends/cpu/compare.hpp"
+#include "tests/common/needs.hpp"
 
 using namespace lazy;
 using namespace lazy::test;
@@ -129,8 +130,7 @@ void each_layout(const Case& of, cpu_backend::Isa isa = cpu_backend::Isa::amx) {
 
 BOOST_AUTO_TEST_SUITE(tile_registers)
 
-BOOST_AUTO_TEST_CASE(shapes) {
-  if (!has_tiles()) return;
+BOOST_AUTO_TEST_CASE(shapes, *test::needs("tile registers", has_tiles)) {
   for (const int64_t rows : {2, 3, 15, 16, 17, 31, 32, 33, 71})
     for (const int64_t steps : {0, 1, 2, 31, 32, 33, 64, 97})
       for (const int64_t columns : {1, 7, 16, 17, 32, 45})
@@ -139,8 +139,7 @@ BOOST_AUTO_TEST_CASE(shapes) {
 }
 
 /// Sums in parts, blocks of rows, several threads.
-BOOST_AUTO_TEST_CASE(large) {
-  if (!has_tiles()) return;
+BOOST_AUTO_TEST_CASE(large, *test::needs("tile registers", has_tiles)) {
   for (const char* threads : {"1", "3"}) {
     const config::Override set("LAZY_NUM_THREADS", threads);
     each_layout({.rows = 5, .steps = 9000, .columns = 70});
@@ -151,14 +150,14 @@ BOOST_AUTO_TEST_CASE(large) {
 }
 
 /// Tile registers flush subnormal numbers; products that are small, but not that small, they keep.
-BOOST_AUTO_TEST_CASE(small_numbers) {
-  if (!has_tiles()) return;
+BOOST_AUTO_TEST_CASE(small_numbers, *test::needs("tile registers", has_tiles)) {
   each_layout({.rows = 17, .steps = 65, .columns = 33, .scale = 1e-9});
 }
 
-BOOST_AUTO_TEST_CASE(dot_products) {
+BOOST_AUTO_TEST_CASE(dot_products, *test::needs("products of bfloat16", [] {
+                       return cpu_backend::best_isa() >= cpu_backend::Isa::avx512_bf16;
+                     })) {
   constexpr auto level = cpu_backend::Isa::avx512_bf16;
-  if (cpu_backend::best_isa() < level) return;
   for (const int64_t rows : {2, 3, 8, 17, 41})
     for (const int64_t steps : {0, 1, 2, 33, 64})
       for (const int64_t columns : {1, 7, 16, 45, 64, 97})

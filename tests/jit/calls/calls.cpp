@@ -7,6 +7,7 @@
 #include "lazy/insight/insight.hpp"
 #include "tests/common/folder.hpp"
 #include "tests/common/fresh.hpp"
+#include "tests/common/needs.hpp"
 
 using namespace lazy;
 using fresh::contains;
@@ -483,8 +484,9 @@ BOOST_AUTO_TEST_CASE(reports_name_it) {
   BOOST_TEST(contains(to_string(e), "call_test.five"), to_string(e));
 }
 
-BOOST_AUTO_TEST_CASE(kept_on_disk_by_name_and_attributes) {
-  if (jit::backend_of(jit::default_device(Site{}), Site{}).target().empty()) return;  // which stores none
+BOOST_AUTO_TEST_CASE(kept_on_disk_by_name_and_attributes, *test::needs("a backend that stores programs", [] {
+                       return !jit::backend_of(jit::default_device(Site{}), Site{}).target().empty();
+                     })) {
   const test::Folder folder;
   const Override dir("LAZY_CACHE_DIR", folder.path()), on("LAZY_CACHE", "on");
   const auto make = [] {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/common/fresh.hpp"
+#include "tests/common/needs.hpp"
 
 using namespace lazy;
 using fresh::numbers;
@@ -226,8 +227,8 @@ BOOST_AUTO_TEST_CASE(programs_are_listed_while_others_compile_for_the_same_key) 
 }
 
 // Each Tensor caches a pointer, but one that takes long must not make others wait.
-BOOST_AUTO_TEST_CASE(data_is_computed_side_by_side) {
-  if (default_device() != cpu) return;  // the probe is the CPU's
+BOOST_AUTO_TEST_CASE(data_is_computed_side_by_side,
+                     *test::needs("the CPU: the probe is its", [] { return default_device() == cpu; })) {
   const fresh::Probe::Hooks hooks;
   const Tensor slow = numbers({40}) * 2, ready = numbers({50});
   const Tensor strided = reshape(numbers({40}), {5, 8}).T();

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "tests/common/fresh.hpp"
+#include "tests/common/needs.hpp"
 
 using namespace lazy;
 using fresh::numbers;
@@ -276,8 +277,8 @@ BOOST_AUTO_TEST_CASE(threads_share_a_program) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(small_values_share_a_block) {
-  if (default_device() != cpu) return;  // the probe is the CPU's
+BOOST_AUTO_TEST_CASE(small_values_share_a_block,
+                     *test::needs("the CPU: the probe is its", [] { return default_device() == cpu; })) {
   const Tensor a = numbers({8, 12}), b = numbers({8, 12}) * 0.5f;
   b.eval();
   for (int run = 0; run < 3; ++run) kernels(a, b).eval();

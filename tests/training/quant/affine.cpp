@@ -62,9 +62,9 @@ BOOST_AUTO_TEST_CASE(scales_are_torchs) {
       for (size_t i = 0; i < got.size(); ++i)
         BOOST_TEST(std::abs(got[i] - expected[i]) <= 2e-7f * expected[i]);  // a rounding apart
       const std::vector<float> zeros = floats(f[5]);
-      const std::vector<int64_t> own =
-          s.symmetric ? std::vector<int64_t>(zeros.size(), s.middle())
-                      : a.zero_point.astype(int64).reshape({-1}).to_vector<int64_t>();
+      const std::vector<int64_t> own = s.symmetric
+                                           ? std::vector<int64_t>(zeros.size(), s.middle())
+                                           : a.zero_point.astype(int64).reshape({-1}).to_vector<int64_t>();
       for (size_t i = 0; i < zeros.size(); ++i) BOOST_TEST(own[i] == static_cast<int64_t>(zeros[i]));
     }
 }
@@ -95,8 +95,11 @@ BOOST_AUTO_TEST_CASE(groups) {
   Generator g(seed);
   for (const int64_t k : {1, 31, 32, 33, 100, 256})
     for (const int64_t group : {32, 64, 128}) {
-      const quant::Scheme how{.bits = 4, .is_signed = false, .symmetric = false,
-                              .granularity = quant::Granularity::group, .group = group};
+      const quant::Scheme how{.bits = 4,
+                              .is_signed = false,
+                              .symmetric = false,
+                              .granularity = quant::Granularity::group,
+                              .group = group};
       const Tensor x = randn(g, {3, k});
       const quant::Affine a = quant::affine_of(x, how);
       const int64_t groups = (k + group - 1) / group;
@@ -126,7 +129,9 @@ BOOST_AUTO_TEST_CASE(mistakes) {
   test::fails_at<Error>("affine.cpp", __LINE__, "9 bits", [&] { quant::affine_of(x, {.bits = 9}); });
   test::fails_at<ShapeError>("affine.cpp", __LINE__, "no numbers", [&] { quant::affine_of(none, channel); });
   test::fails_at<ShapeError>("affine.cpp", __LINE__, "matrix", [&] { quant::affine_of(cube, groups); });
-  test::fails_at<ShapeError>("affine.cpp", __LINE__, "[3] are", [&] { quant::quantize(x, of_four, channel); });
+  const auto three = [&] { quant::quantize(x, of_four, channel); };
+  const int line_of_three = __LINE__ - 1;
+  test::fails_at<ShapeError>("affine.cpp", line_of_three, "[3] are", three);
   test::fails_at<ShapeError>("affine.cpp", __LINE__, "multiple of 32", [&] { quant::pack_4(x); });
 }
 

@@ -11,9 +11,9 @@
 #include "lazy/optim/optim.hpp"
 #include "lazy/quant/sensitivity.hpp"
 #include "tests/common/asked.hpp"
+#include "tests/common/child.hpp"
 #include "tests/common/fails_at.hpp"
 #include "tests/common/folder.hpp"
-#include "tests/common/child.hpp"
 
 using namespace lazy;
 using nn::utils::parametrize::parametrizations;
@@ -36,16 +36,24 @@ quant::Config by_tensor(quant::Activations a) {
 }
 std::vector<std::pair<const char*, quant::Config>> configs() {
   using quant::Activations;
-  return {{"int8", quant::int8_weights()},
-          {"int8 by tensor", by_tensor(Activations::none)},
-          {"int8 affine", {.weights = {.symmetric = false}}},
-          {"uint8 affine", {.weights = {.is_signed = false, .symmetric = false}}},
-          {"int4", quant::int4_weights(32)},
-          {"int4 by 128", quant::int4_weights(128)},
-          {"uint4 symmetric", {.weights = {.bits = 4, .is_signed = false, .granularity = quant::Granularity::group, .group = 64}}},
-          {"int8 by 64", {.weights = {.granularity = quant::Granularity::group, .group = 64}}},
-          {"int8 affine by 32", {.weights = {.symmetric = false, .granularity = quant::Granularity::group, .group = 32}}},
-          {"5 bits", {.weights = {.bits = 5}}}};
+  return {
+      {"int8", quant::int8_weights()},
+      {"int8 by tensor", by_tensor(Activations::none)},
+      {"int8 affine", {.weights = {.symmetric = false}}},
+      {"uint8 affine", {.weights = {.is_signed = false, .symmetric = false}}},
+      {"int4", quant::int4_weights(32)},
+      {"int4 by 128", quant::int4_weights(128)},
+      {"uint4 symmetric",
+       {.weights = {.bits = 4, .is_signed = false, .granularity = quant::Granularity::group, .group = 64}}},
+      {"int8 by 64", {.weights = {.granularity = quant::Granularity::group, .group = 64}}},
+      {"int8 affine by 32",
+       {.weights = {.symmetric = false, .granularity = quant::Granularity::group, .group = 32}}},
+      {"5 bits", {.weights = {.bits = 5}}},
+      {"int4 by 32", {.weights = {.bits = 4, .granularity = quant::Granularity::group, .group = 32}}},
+      {"int3 affine by 32",
+       {.weights = {.bits = 3, .symmetric = false, .granularity = quant::Granularity::group, .group = 32}}},
+      {"uint8 by 32",
+       {.weights = {.is_signed = false, .granularity = quant::Granularity::group, .group = 32}}}};
 }
 
 /// Returns what the layer's weights stand for.
@@ -102,7 +110,8 @@ BOOST_AUTO_TEST_CASE(linear_multiplies_by_what_its_integers_stand_for) {
   Generator g(seed);
   for (const auto& [name, config] : configs())
     for (const auto& [in, out] : {std::pair{1, 1}, {7, 3}, {64, 5}, {100, 17}, {256, 33}})
-      for (const Shape& rows : {Shape{}, Shape{1}, Shape{2}, Shape{3, 2}, Shape{5}, Shape{8}, Shape{11}, Shape{0}})
+      for (const Shape& rows :
+           {Shape{}, Shape{1}, Shape{2}, Shape{3, 2}, Shape{5}, Shape{8}, Shape{11}, Shape{0}})
         BOOST_TEST_CONTEXT(name << " " << in << " to " << out << " of " << to_string(rows)) {
           const no_grad scope;
           nn::Linear layer(in, out, {.bias = rows.size() != 1, .generator = &g});
@@ -133,7 +142,8 @@ BOOST_AUTO_TEST_CASE(products_of_integers_are_exact) {
       auto& list = parametrizations(layer.weight);
       const Tensor w = Tensor(list.original(0)), scale = Tensor(list.original(1));
       const Tensor sums = matmul(q.astype(int64), w.astype(int64).T()).astype(float32);
-      BOOST_TEST(all_of(layer(x)) == all_of(sums * scale * a.scale.reshape({rows, 1})), boost::test_tools::per_element());
+      BOOST_TEST(all_of(layer(x)) == all_of(sums * scale * a.scale.reshape({rows, 1})),
+                 boost::test_tools::per_element());
     }
   }
 }
@@ -144,7 +154,8 @@ BOOST_AUTO_TEST_CASE(rounded_rows_by_4_bits) {
   Generator g(seed);
   for (const int64_t group : {32, 64, 128, 256})
     for (const auto& [in, out] : {std::pair{1, 1}, {33, 3}, {128, 9}, {300, 17}, {1000, 6}})
-      for (const int64_t rows : {1, 2, 3, 4, 7, 12}) BOOST_TEST_CONTEXT(rows << " rows, " << in << " to " << out << ", groups of " << group) {
+      for (const int64_t rows : {1, 2, 3, 4, 7, 12})
+        BOOST_TEST_CONTEXT(rows << " rows, " << in << " to " << out << ", groups of " << group) {
           const no_grad scope;
           nn::Linear layer(in, out, {.generator = &g});
           quant::quantize_(layer, quant::int4_dynamic(group));
@@ -163,7 +174,8 @@ BOOST_AUTO_TEST_CASE(convolutions) {
         nn::Conv2d layer(4, 6, {3, 2}, {.stride = 2, .padding = 1, .groups = groups, .generator = &g});
         quant::quantize_(layer, config);
         const Tensor x = randn(g, {2, 4, 9, 8});
-        close(layer(x), conv2d(x, value_of(layer), {.stride = 2, .padding = 1, .groups = groups, .bias = layer.bias}));
+        close(layer(x),
+              conv2d(x, value_of(layer), {.stride = 2, .padding = 1, .groups = groups, .bias = layer.bias}));
         close(layer(x.to_memory_format(channels_last)), layer(x));
       }
   const no_grad scope;
@@ -172,7 +184,8 @@ BOOST_AUTO_TEST_CASE(convolutions) {
   quant::quantize_(layer, quant::int8_dynamic());
   BOOST_TEST(quant::sqnr(before, layer(x)) > 30);
   const quant::Affine a = quant::affine_of(x, quant::kActivationScheme);
-  const Tensor rounded = quant::dequantize(quant::quantize(x, a, quant::kActivationScheme), a, quant::kActivationScheme);
+  const Tensor rounded =
+      quant::dequantize(quant::quantize(x, a, quant::kActivationScheme), a, quant::kActivationScheme);
   close(layer(x), conv2d(rounded, value_of(layer), {.bias = layer.bias}));
 }
 
@@ -182,7 +195,7 @@ BOOST_AUTO_TEST_CASE(gradients_go_through) {
       nn::Linear layer(64, 5, {.generator = &g});
       quant::quantize_(layer, config);
       Tensor x = randn(g, {3, 64});
-  x.requires_grad_();
+      x.requires_grad_();
       const Tensor y = randn(g, {3, 5});
       sum(layer(x) * y).backward();
       close(x.grad(), matmul(y, value_of(layer)));
@@ -213,9 +226,10 @@ BOOST_AUTO_TEST_CASE(embeddings) {
 
 BOOST_AUTO_TEST_CASE(rules) {
   Net net;
-  const auto done = quant::quantize_(net, {{"head", {}},
-                                           {"fir?t", quant::int8_dynamic()},
-                                           {"*", quant::int8_weights(), [](const nn::Module& m) { return m.name() == "Linear"; }}});
+  const auto done = quant::quantize_(
+      net, {{"head", {}},
+            {"fir?t", quant::int8_dynamic()},
+            {"*", quant::int8_weights(), [](const nn::Module& m) { return m.name() == "Linear"; }}});
   BOOST_REQUIRE(done.size() == 2);
   BOOST_TEST(done[0].layer == "first");
   BOOST_TEST((done[0].config == quant::int8_dynamic()));
@@ -318,7 +332,8 @@ BOOST_AUTO_TEST_CASE(what_layers_cost) {
       if (i) BOOST_TEST(noise[i].alone >= noise[i - 1].alone);
       BOOST_TEST((noise[i].alone > 5 && noise[i].alone < 90));
     }
-    const auto last = std::find_if(noise.begin(), noise.end(), [](const auto& n) { return n.layer == "head"; });
+    const auto last =
+        std::find_if(noise.begin(), noise.end(), [](const auto& n) { return n.layer == "head"; });
     Net all = net;
     quant::detail::quantise(all, {{"*", config}}, f, Site::current());
     BOOST_TEST(last->together == quant::sqnr(net(x), all(x)));
@@ -344,14 +359,16 @@ BOOST_AUTO_TEST_CASE(bits_of_a_process) {
   Generator g(10);
   const no_grad scope;
   // Weights alone by channel are products of float32, whose order of sums goes by the machine.
-  for (const auto& config : {quant::int8_dynamic(), quant::int4_weights(32), quant::int4_weights(128), quant::int4_dynamic(32),
-                             quant::int4_dynamic(64), quant::int4_dynamic(256),
-                             quant::Config{.weights = {.granularity = quant::Granularity::group, .group = 64}}})
+  for (const auto& config :
+       {quant::int8_dynamic(), quant::int4_weights(32), quant::int4_weights(128), quant::int4_dynamic(32),
+        quant::int4_dynamic(64), quant::int4_dynamic(256),
+        quant::Config{.weights = {.granularity = quant::Granularity::group, .group = 64}}})
     for (const int64_t rows : {1, 2, 3, 4, 7}) {
       nn::Linear layer(300, 37, {.generator = &g});
       quant::quantize_(layer, config);
       const auto v = all_of(layer(randn(g, {rows, 300})));
-      file.write(reinterpret_cast<const char*>(v.data()), static_cast<std::streamsize>(v.size() * sizeof(float)));
+      file.write(reinterpret_cast<const char*>(v.data()),
+                 static_cast<std::streamsize>(v.size() * sizeof(float)));
     }
 }
 
@@ -370,7 +387,8 @@ BOOST_AUTO_TEST_CASE(again_on_other_machines) {
     BOOST_TEST(waitpid(child, &status, 0) == child);
     BOOST_TEST(status == 0, isa);
   };
-  const char* const layers = "--run_test=quant_layers/linear*,products*,rounded*,convolutions,gradients*,embeddings";
+  const char* const layers =
+      "--run_test=quant_layers/linear*,products*,rounded*,convolutions,gradients*,embeddings";
   const char* const bits = "--run_test=quant_layers/bits_of_a_process";
   run("reference", nullptr, layers, "");
   run("avx2", nullptr, layers, "");

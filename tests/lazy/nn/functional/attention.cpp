@@ -4,6 +4,7 @@
 
 #include "support/config.hpp"
 #include "tests/common/check.hpp"
+#include "tests/common/needs.hpp"
 
 using namespace lazy;
 using config::Override;
@@ -131,8 +132,9 @@ BOOST_AUTO_TEST_CASE(the_same_bits_as_op_by_op) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_scores_never_exist_as_a_whole) {
-  if (default_device() != Device{}) return;  // kernels go block by block on the CPU
+BOOST_AUTO_TEST_CASE(the_scores_never_exist_as_a_whole,
+                     *test::needs("the CPU: kernels go block by block there",
+                                  [] { return default_device() == Device{}; })) {
   const Override threads("LAZY_NUM_THREADS", "1");
   const Tensor q = wave({2, 1024, 32}, 0.37), k = wave({2, 1024, 32}, 0.73), v = wave({2, 1024, 32}, 0.11);
   const uint64_t scores = 2 * 1024 * 1024 * 4;
