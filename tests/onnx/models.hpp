@@ -8,39 +8,12 @@
 #include <vector>
 
 #include "lazy/onnx/onnx.hpp"
+#include "lazy/onnx/wire/writer.hpp"
 #include "tests/common/check.hpp"
 
 namespace onnx_test {
 
-/// Writes one message.
-class Message {
- public:
-  Message& integer(uint32_t field, int64_t v) {
-    varint(uint64_t{field} << 3);
-    varint(static_cast<uint64_t>(v));
-    return *this;
-  }
-  Message& real(uint32_t field, float v) {
-    varint(uint64_t{field} << 3 | 5);
-    bytes_.append(reinterpret_cast<const char*>(&v), sizeof v);
-    return *this;
-  }
-  Message& text(uint32_t field, std::string_view v) {
-    varint(uint64_t{field} << 3 | 2);
-    varint(v.size());
-    bytes_ += v;
-    return *this;
-  }
-  Message& message(uint32_t field, const Message& m) { return text(field, m.bytes_); }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  void varint(uint64_t v) {
-    for (; v >= 0x80; v >>= 7) bytes_ += static_cast<char>((v & 0x7f) | 0x80);
-    bytes_ += static_cast<char>(v);
-  }
-  std::string bytes_;
-};
+using Message = lazy::onnx::wire::MessageWriter;
 
 enum Type { kFloat = 1, kUint8 = 2, kInt8 = 3, kInt32 = 6, kInt64 = 7, kString = 8, kBool = 9, kFloat8 = 17 };
 

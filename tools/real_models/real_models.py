@@ -1,6 +1,7 @@
 """Compares lazy-run with onnxruntime on models in the ONNX format: values, times, memory.
 
     python3 tools/real_models/real_models.py MODELS WORK [--lazy-run PROGRAM] [--threads 1 2] [--only TEXT] [--values]
+    python3 tools/real_models/real_models.py --saved FOLDER     # what save_models wrote, by onnxruntime
 
 MODELS is a folder in which all *.onnx are run; WORK gets inputs, expected outputs and results.json. Needs numpy and onnxruntime.
 Times are medians of calls in processes that take turns, three of each; peaks are of these processes.
@@ -156,7 +157,26 @@ def run_case(o, path, number, case):
     return result
 
 
+def compare_saved(folder):
+    """Runs what save_models wrote by onnxruntime; returns the number of models whose results differ."""
+    wrong = 0
+    for path in sorted(folder.glob("*.onnx")):
+        expected = dict(np.load(path.with_name(path.stem + "_expected.npz")))
+        try:
+            found = session_of(path, 1).run(list(expected), dict(np.load(path.with_name(path.stem + "_inputs.npz"))))
+        except Exception as e:  # noqa: BLE001  (what onnxruntime throws has no common base)
+            print(f"{path.name}: FAILED: {str(e)[:400]}")
+            wrong += 1
+            continue
+        worst = max(float(np.max(np.abs(f - e) / (1e-3 + np.abs(e).max()))) for f, e in zip(found, expected.values()))
+        wrong += not worst < 1e-4
+        print(f"{path.name}: {'holds' if worst < 1e-4 else 'DIFFERS'}, by {worst:.1e} of the largest element")
+    return wrong
+
+
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--saved":
+        return 1 if compare_saved(pathlib.Path(sys.argv[2])) else 0
     if len(sys.argv) == 5 and sys.argv[1] == "--onnxruntime":
         return onnxruntime_process(sys.argv[2], sys.argv[3], int(sys.argv[4]), 1.0)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

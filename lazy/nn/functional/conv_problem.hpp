@@ -2,6 +2,7 @@
 // is linear in each operand, and so are its gradients x'(y, w) and w'(y, x). The derivatives of all three are
 // these three again. Internal to lazy/.
 #pragma once
+#include <optional>
 #include "jit/backend/backend.hpp"
 #include "lazy/nn/functional/spatial.hpp"
 
@@ -74,6 +75,10 @@ struct ConvLayer {
   int kernel() const { return layout == channels_first ? 2 : 0; }
   ConvOptions options() const;
 };
+
+/// Returns what a call of conv() or conv1d() to conv3d() says; nothing for another call. Its operands are
+/// image, weights and perhaps a bias.
+std::optional<ConvLayer> conv_layer_of(const jit::CallSpec&, int spatial);
 
 // Operands have one dtype and are as the layer's conv() would take them. Windows that begin beyond those of
 // `g` do not count: x' and y may be larger than what the convolution gives.

@@ -129,6 +129,16 @@ const jit::CallDefinition& definition_of(std::string_view name) {
   return *std::ranges::find(kConvolutions, name, &jit::CallDefinition::name);
 }
 
+}  // namespace
+
+std::optional<ConvLayer> detail::conv_layer_of(const jit::CallSpec& spec, int spatial) {
+  for (const jit::CallDefinition& d : kConvolutions)
+    if (&spec.definition() == &d) return spec.as<ConvAttributes>().layer(spatial);
+  return {};
+}
+
+namespace {
+
 /// Pads the image where convolve() cannot: with elements of its own, and by more after an axis than before.
 /// `p.padding` is what is left to pad.
 void pad_image(Problem& p, const ConvOptions& o) {

@@ -5,6 +5,7 @@
 #include "jit/calls/call.hpp"
 #include "lazy/core/memory_format.hpp"
 #include "lazy/formula/formula.hpp"
+#include "lazy/nn/functional/batch_norm_call.hpp"
 #include "lazy/nn/functional/norms.hpp"
 #include "lazy/nn/functional/spatial.hpp"
 #include "support/float_mode.hpp"
@@ -217,6 +218,12 @@ void check_channels(const Formula& f, const char* what, const MaybeTensor& t, co
 }
 
 }  // namespace
+
+std::optional<detail::BatchNormCall> detail::batch_norm_call_of(const jit::CallSpec& spec) {
+  if (&spec.definition() != &kBatchNorm) return {};
+  const auto how = spec.as<BatchNormAttributes>();
+  return BatchNormCall{static_cast<ChannelLayout>(how.layout), how.weighted != 0, how.biased != 0};
+}
 
 Tensor batch_norm(Arg x, const MaybeTensor& running_mean, const MaybeTensor& running_var,
                   const MaybeTensor& weight, const MaybeTensor& bias, double eps, ChannelLayout layout) {

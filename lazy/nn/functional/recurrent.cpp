@@ -52,13 +52,7 @@ std::vector<Handle> expand_layer(const jit::Expanding& e) {
   const auto how = e.spec.as<jit::calls::RecurrentAttributes>();
   const jit::CallSpec& call = intern_call(jit::calls::kRecurrent, how);
   if (e[0]->shape[0] > 1 && runs_here(e.backend, call)) return detail::record_call(call, e.operands, e.site);
-  const Formula f(e.spec.name(), e.site);
-  std::vector<Term> terms;
-  for (const Handle* h : e.operands) terms.push_back(f.term(*h));
-  const RecurrentSteps all = recurrent_steps(how, terms, {});
-  std::vector<Tensor> y;
-  for (const Term& h : all.h) y.push_back(Tensor(reshape(h, {1, h.extent(0), h.extent(1)}).handle()));
-  return {concat(y, 0, f.site).handle(), Handle(), all.c.handle()};
+  return recurrent_by_steps(e);
 }
 
 /// Is an intention whose operands and outputs are those of the call (jit/calls/recurrent.hpp), and whose
@@ -71,6 +65,19 @@ constinit const jit::CallDefinition kLayer{
     .expand = expand_layer};
 
 }  // namespace
+
+bool is_recurrent_layer(const jit::CallSpec& spec) { return &spec.definition() == &kLayer; }
+
+std::vector<Handle> recurrent_by_steps(const jit::Expanding& e) {
+  const auto how = e.spec.as<jit::calls::RecurrentAttributes>();
+  const Formula f(e.spec.name(), e.site);
+  std::vector<Term> terms;
+  for (const Handle* h : e.operands) terms.push_back(f.term(*h));
+  const RecurrentSteps all = recurrent_steps(how, terms, {});
+  std::vector<Tensor> y;
+  for (const Term& h : all.h) y.push_back(Tensor(reshape(h, {1, h.extent(0), h.extent(1)}).handle()));
+  return {concat(y, 0, f.site).handle(), Handle(), all.c.handle()};
+}
 
 RecurrentResult recurrent(const char* name, RecurrentKind kind, bool reverse, const Tensor& x,
                           const Tensor& h0, const Tensor& c0, const RecurrentWeights& w, const Site& s) {

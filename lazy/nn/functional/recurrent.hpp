@@ -29,4 +29,9 @@ struct RecurrentResult {
 RecurrentResult recurrent(const char* name, RecurrentKind kind, bool reverse, const Tensor& x,
                           const Tensor& h0, const Tensor& c0, const RecurrentWeights& w, const Site& s);
 
+/// True for the call that recurrent() records.
+bool is_recurrent_layer(const jit::CallSpec&);
+/// Records what that call means as ops, step by step.
+std::vector<jit::Handle> recurrent_by_steps(const jit::Expanding&);
+
 }  // namespace lazy::detail
