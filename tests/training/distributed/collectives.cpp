@@ -15,8 +15,8 @@
 #include "tests/training/distributed/on_any_thread.hpp"
 
 using namespace lazy;
-using test::check;
 using distributed::ReduceOp;
+using test::check;
 
 namespace {
 
