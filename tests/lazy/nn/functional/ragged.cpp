@@ -1,6 +1,4 @@
 // Tests sequences without padding, and attention over them, against attention over each sequence.
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <random>
@@ -8,8 +6,7 @@
 #include "lazy/autograd/gradient.hpp"
 #include "support/config.hpp"
 #include "tests/common/asked.hpp"
-#include "tests/common/child.hpp"
-#include "tests/common/folder.hpp"
+#include "tests/common/run_again.hpp"
 #include "tests/lazy/autograd/gradient_check.hpp"
 
 using namespace lazy;
