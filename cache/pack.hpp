@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/fd.hpp"
+#include "support/fd.hpp"
 #include "support/hash.hpp"
 
 namespace lazy::cache {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/fd.hpp"
+#include "support/fd.hpp"
 
 namespace lazy::cache {
 

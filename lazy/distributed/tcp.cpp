@@ -17,6 +17,7 @@
 
 #include "lazy/distributed/engine.hpp"
 #include "support/error.hpp"
+#include "support/fd.hpp"
 
 namespace lazy::distributed {
 namespace {
@@ -25,25 +26,6 @@ constexpr uint64_t kMagic = 0x797a616c'31706374;  // says that the other end is 
 
 [[noreturn]] void fail(const std::string& what) { throw CommunicationError(what); }
 std::string reason() { return std::strerror(errno); }
-
-class Socket {
- public:
-  Socket() = default;
-  explicit Socket(int fd) : fd_(fd) {}
-  Socket(Socket&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-  Socket& operator=(Socket&& o) noexcept {
-    std::swap(fd_, o.fd_);
-    return *this;
-  }
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int fd() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
 
 int milliseconds_to(Clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -80,18 +62,18 @@ void receive_all(int fd, void* data, size_t bytes, Clock::time_point deadline) {
            [&](size_t done) { return ::recv(fd, static_cast<char*>(data) + done, bytes - done, 0); });
 }
 
-Socket listen_at(const std::string& host, int port, int backlog) {
-  Socket s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+Fd listen_at(const std::string& host, int port, int backlog) {
+  Fd s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!s) fail("no socket: " + reason());
   const int on = 1;
-  ::setsockopt(s.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  ::setsockopt(s.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_in a{};
   a.sin_family = AF_INET;
   a.sin_port = htons(static_cast<uint16_t>(port));
   a.sin_addr.s_addr = host == "127.0.0.1" || host == "localhost" ? htonl(INADDR_LOOPBACK) : htonl(INADDR_ANY);
-  if (::bind(s.fd(), reinterpret_cast<const sockaddr*>(&a), sizeof a) || ::listen(s.fd(), backlog))
+  if (::bind(s.get(), reinterpret_cast<const sockaddr*>(&a), sizeof a) || ::listen(s.get(), backlog))
     fail("rank 0 can't listen at " + host + ":" + std::to_string(port) + ": " + reason());
-  prepare(s.fd());
+  prepare(s.get());
   return s;
 }
 
@@ -102,13 +84,13 @@ int port_of(int fd) {
   return ntohs(a.sin_port);
 }
 
-Socket accept_at(int fd, Clock::time_point deadline) {
+Fd accept_at(int fd, Clock::time_point deadline) {
   for (;;) {
     pollfd p{fd, POLLIN, 0};
     ::poll(&p, 1, milliseconds_to(deadline));
-    Socket s(::accept(fd, nullptr, nullptr));
+    Fd s(::accept(fd, nullptr, nullptr));
     if (s) {
-      prepare(s.fd());
+      prepare(s.get());
       return s;
     }
     if (Clock::now() >= deadline) fail("not all ranks came in time");
@@ -116,12 +98,12 @@ Socket accept_at(int fd, Clock::time_point deadline) {
 }
 
 /// Connects to a rank that may not listen yet.
-Socket connect_to(const sockaddr_in& a, Clock::time_point deadline) {
+Fd connect_to(const sockaddr_in& a, Clock::time_point deadline) {
   for (;;) {
-    Socket s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    Fd s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!s) fail("no socket: " + reason());
-    if (::connect(s.fd(), reinterpret_cast<const sockaddr*>(&a), sizeof a) == 0) {
-      prepare(s.fd());
+    if (::connect(s.get(), reinterpret_cast<const sockaddr*>(&a), sizeof a) == 0) {
+      prepare(s.get());
       return s;
     }
     if (Clock::now() >= deadline) fail("no rank listens at the address in time: " + reason());
@@ -157,7 +139,7 @@ void check(const Greeting& g, int ranks) {
 
 class Tcp final : public Engine {
  public:
-  Tcp(int rank, std::vector<Socket> peers) : rank_(rank), peers_(std::move(peers)) {}
+  Tcp(int rank, std::vector<Fd> peers) : rank_(rank), peers_(std::move(peers)) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(peers_.size()); }
   const char* name() const override { return "tcp"; }
@@ -210,7 +192,7 @@ class Tcp final : public Engine {
     size_t got;
     bool done() const { return got >= sizeof announcement && got == sizeof announcement + message.bytes; }
   };
-  int fd(int peer) const { return peers_[static_cast<size_t>(peer)].fd(); }
+  int fd(int peer) const { return peers_[static_cast<size_t>(peer)].get(); }
 
   // Each moves some bytes; false if the connection takes, or has, no more now.
   bool send(Sending& s) const {
@@ -264,40 +246,40 @@ class Tcp final : public Engine {
   }
 
   const int rank_;
-  const std::vector<Socket> peers_;  // by rank; none for this one
+  const std::vector<Fd> peers_;  // by rank; none for this one
 };
 
 }  // namespace
 
 std::unique_ptr<Engine> tcp_engine(const std::string& host, int port, int rank, int size,
                                    Clock::time_point deadline) {
-  std::vector<Socket> peers(static_cast<size_t>(size));
+  std::vector<Fd> peers(static_cast<size_t>(size));
   std::vector<Greeting> all(static_cast<size_t>(size));
   const bool local = host == "127.0.0.1" || host == "localhost";
   if (rank == 0) {
-    const Socket door = listen_at(host, port, size);
+    const Fd door = listen_at(host, port, size);
     for (int met = 1; met < size; ++met) {
-      Socket s = accept_at(door.fd(), deadline);
+      Fd s = accept_at(door.get(), deadline);
       Greeting g;
-      receive_all(s.fd(), &g, sizeof g, deadline);
+      receive_all(s.get(), &g, sizeof g, deadline);
       check(g, size);
       if (g.rank < 1 || g.rank >= size || peers[static_cast<size_t>(g.rank)])
         fail("rank " + std::to_string(g.rank) + " came twice, or is none");
       sockaddr_in from{};
       socklen_t n = sizeof from;
-      ::getpeername(s.fd(), reinterpret_cast<sockaddr*>(&from), &n);
+      ::getpeername(s.get(), reinterpret_cast<sockaddr*>(&from), &n);
       g.address = from.sin_addr.s_addr;
       all[static_cast<size_t>(g.rank)] = g;
       peers[static_cast<size_t>(g.rank)] = std::move(s);
     }
     for (int r = 1; r < size; ++r)
-      send_all(peers[static_cast<size_t>(r)].fd(), all.data(), all.size() * sizeof(Greeting), deadline);
+      send_all(peers[static_cast<size_t>(r)].get(), all.data(), all.size() * sizeof(Greeting), deadline);
   } else {
-    const Socket door = listen_at(local ? host : "0.0.0.0", 0, size);
+    const Fd door = listen_at(local ? host : "0.0.0.0", 0, size);
     peers[0] = connect_to(address_of(host, port), deadline);
-    const Greeting own{kMagic, rank, size, port_of(door.fd()), 0};
-    send_all(peers[0].fd(), &own, sizeof own, deadline);
-    receive_all(peers[0].fd(), all.data(), all.size() * sizeof(Greeting), deadline);
+    const Greeting own{kMagic, rank, size, port_of(door.get()), 0};
+    send_all(peers[0].get(), &own, sizeof own, deadline);
+    receive_all(peers[0].get(), all.data(), all.size() * sizeof(Greeting), deadline);
     // The lower rank listens.
     for (int r = 1; r < rank; ++r) {
       const Greeting& g = all[static_cast<size_t>(r)];
@@ -306,12 +288,12 @@ std::unique_ptr<Engine> tcp_engine(const std::string& host, int port, int rank, 
       a.sin_family = AF_INET, a.sin_port = htons(static_cast<uint16_t>(g.port)),
       a.sin_addr.s_addr = g.address;
       peers[static_cast<size_t>(r)] = connect_to(a, deadline);
-      send_all(peers[static_cast<size_t>(r)].fd(), &own, sizeof own, deadline);
+      send_all(peers[static_cast<size_t>(r)].get(), &own, sizeof own, deadline);
     }
     for (int r = rank + 1; r < size; ++r) {
-      Socket s = accept_at(door.fd(), deadline);
+      Fd s = accept_at(door.get(), deadline);
       Greeting g;
-      receive_all(s.fd(), &g, sizeof g, deadline);
+      receive_all(s.get(), &g, sizeof g, deadline);
       check(g, size);
       if (g.rank <= rank || g.rank >= size || peers[static_cast<size_t>(g.rank)]) fail("a rank came twice");
       peers[static_cast<size_t>(g.rank)] = std::move(s);

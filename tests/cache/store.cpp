@@ -350,7 +350,7 @@ BOOST_AUTO_TEST_CASE(the_clock_may_be_set_back) {
   BOOST_REQUIRE(mkdir((f / "c").c_str(), 0700) == 0);
   const std::string value(1000, 'v');
   {
-    cache::Fd fd(open((f / "c/w-1.pack").c_str(), O_RDWR | O_CREAT, 0600));
+    Fd fd(open((f / "c/w-1.pack").c_str(), O_RDWR | O_CREAT, 0600));
     const auto pack = cache::Pack::create(std::move(fd), "w-1.pack");
     const uint64_t years = 300'000'000'000'000'000;
     for (int i = 0; i < 20; ++i) {

@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_record_under_another_keys_hash_is_not_imported) {
   const Folder f;
   const auto import = [&](const std::string& hashed, const std::string& key) {
     const std::string file = f / "pack-" + hashed;
-    cache::Fd fd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    Fd fd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     const auto pack = cache::Pack::create(std::move(fd), file);
     const auto hash = view(hashed).hash();
     const std::string record = cache::make_record(hash, key, 1, "value", 0);

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace lazy::cache {
+namespace lazy {
 
 class Fd {
  public:
@@ -26,4 +26,4 @@ class Fd {
   int fd_ = -1;
 };
 
-}  // namespace lazy::cache
+}  // namespace lazy
