@@ -48,7 +48,7 @@ std::string describe(int rank, const Announcement& a) {
 
 bool agree(const Announcement& a, const Announcement& b) {
   return a.sequence == b.sequence && a.elements == b.elements && a.kind == b.kind && a.dtype == b.dtype &&
-         a.reduction == b.reduction && a.root == b.root && a.communicator == b.communicator;
+         a.reduction == b.reduction && a.root == b.root;
 }
 
 }  // namespace

@@ -51,7 +51,6 @@ class Communicator {
       : engine_(std::move(engine)), timeout_(timeout) {}
   int rank() const { return engine_->rank(); }
   int size() const { return engine_->size(); }
-  const char* engine() const { return engine_->name(); }
   bool broken() const { return !broken_.empty(); }
   /// Exchanges messages of the collective that is announced, whose sequence this sets: `first` for the first
   /// exchange of one. Throws CommunicationError, on all ranks, where the ranks announce different things.

@@ -1,5 +1,8 @@
 #include "lazy/distributed/data_parallel.hpp"
 
+#include <algorithm>
+#include <map>
+
 #include "lazy/autograd/backward.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/ops/creation.hpp"
@@ -26,13 +29,7 @@ DataParallel::DataParallel(nn::Module& model, const DataParallelOptions& options
     buckets_.back().parameters.push_back(i);
     bucket_of_[i] = buckets_.size() - 1;
   }
-  for (Bucket& b : buckets_) {
-    std::vector<Tensor> values;
-    for (const size_t i : b.parameters) values.push_back(parameters_[i]->detach(s));
-    values = broadcast(values, 0, s);
-    for (size_t k = 0; k < values.size(); ++k) *parameters_[b.parameters[k]] = values[k];
-  }
-  exchange_buffers(s);
+  take_from_root(model.state_dict(s), s);
   for (size_t i = 0; i < parameters_.size(); ++i)
     register_post_accumulate_grad_hook(
         *parameters_[i],
@@ -44,21 +41,19 @@ DataParallel::DataParallel(nn::Module& model, const DataParallelOptions& options
 
 DataParallel::~DataParallel() = default;
 
-void DataParallel::exchange_buffers(const Site& s) {
-  if (!options_.broadcast_buffers) return;
-  // Of one dtype each: counters of batches are integers.
-  NamedTensors state = model_.named_buffers(s);
-  for (const DType t : {float32, float64, float16, bfloat16, int64, int32, uint8, int8}) {
+void DataParallel::take_from_root(const NamedTensors& state, const Site& s) {
+  std::map<DType, NamedTensors> all;  // an exchange is of one dtype
+  for (const auto& [name, value] : state)
+    if (value.defined()) all[value.dtype(s)].set(name, value);
+  NamedTensors changed;
+  for (const auto& [dtype, some] : all) {
     std::vector<Tensor> values;
-    std::vector<std::string> names;
-    for (auto& [name, value] : state)
-      if (value.defined() && value.dtype(s) == t) names.push_back(name), values.push_back(value);
-    if (values.empty()) continue;
+    for (const auto& [name, value] : some) values.push_back(value);
     values = broadcast(values, 0, s);
-    NamedTensors changed;
-    for (size_t i = 0; i < names.size(); ++i) changed.set(names[i], values[i]);
-    model_.load_state_dict(changed, false, s);
+    size_t i = 0;
+    for (const auto& [name, value] : some) changed.set(name, values[i++]);
   }
+  if (!changed.empty()) model_.load_state_dict(changed, false, s);
 }
 
 void DataParallel::ready(size_t parameter, const Site& s) {
@@ -82,9 +77,9 @@ void DataParallel::exchange(Bucket& b, const Site& s) {
 
 void DataParallel::backward(const Tensor& loss, Site s) {
   if (buckets_.empty() || paused_) return loss.backward({}, false, false, s);
-  {
+  if (options_.broadcast_buffers) {
     const no_grad scope;
-    exchange_buffers(s);
+    take_from_root(model_.named_buffers(s), s);
   }
   std::fill(is_ready_.begin(), is_ready_.end(), uint8_t{0});
   for (Bucket& b : buckets_) b.waits_for = b.parameters.size();

@@ -64,7 +64,8 @@ class DataParallel {
   };
   void ready(size_t parameter, const Site& s);
   void exchange(Bucket&, const Site& s);
-  void exchange_buffers(const Site& s);
+  /// Gives these parameters and buffers of the model the values of rank 0.
+  void take_from_root(const NamedTensors& state, const Site& s);
 
   nn::Module& model_;
   const DataParallelOptions options_;

@@ -14,10 +14,10 @@ namespace lazy::distributed {
 /// Says what a rank is doing: each message begins with it, so that ranks which do different things find out
 /// before any data counts. Plain bytes, the same on all machines of a world.
 struct Announcement {
-  uint64_t sequence = 0;  // collectives of the communicator before this one
+  uint64_t sequence = 0;  // collectives of the rank before this one
   uint64_t elements = 0;  // of all operands of the rank
   uint64_t bytes = 0;     // of the message behind this
-  int32_t communicator = 0, kind = 0, dtype = 0, reduction = 0, root = 0;
+  int32_t kind = 0, dtype = 0, reduction = 0, root = 0;
   char line[100] = {};  // the user's, "train.cpp:17", cut
 };
 

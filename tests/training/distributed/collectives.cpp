@@ -155,7 +155,6 @@ BOOST_AUTO_TEST_CASE(random_programs) {
 }
 
 BOOST_AUTO_TEST_CASE(ranks_that_differ_are_told) {
-  const Tensor none;
   const auto everyone = [](const std::vector<std::string>& all, const std::vector<std::string>& parts) {
     for (size_t r = 0; r < all.size(); ++r)
       for (const std::string& part : parts)
@@ -203,7 +202,6 @@ BOOST_AUTO_TEST_CASE(ranks_that_differ_are_told) {
       0.2);
   BOOST_TEST(late[0].find("rank 1 did not come in time") != std::string::npos, late[0]);
   // An exception on one rank ends the others' waiting.
-  std::vector<std::string> said(2);
   BOOST_CHECK_THROW(distributed::run_ranks(2,
                                            [&] {
                                              if (distributed::rank() == 1)
