@@ -19,7 +19,6 @@
 #include "jit/graph/graph.hpp"
 #include "jit/graph/observed.hpp"
 #include "jit/graph/record.hpp"
-#include "jit/key/report.hpp"
 #include "jit/observe/profile.hpp"
 #include "jit/run/run.hpp"
 #include "jit/verify/verify.hpp"

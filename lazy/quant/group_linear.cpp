@@ -11,7 +11,7 @@ using namespace lazy::detail;
 using jit::calls::GroupDotsAttributes;
 
 constexpr const char* kName = "group_linear";
-// Of more rows a product of what is written out is faster.
+// A product of what is written out is faster for more rows.
 constexpr int64_t kFewRows = 40, kFewRowsOfBytes = 192;
 enum Operands : size_t { kX, kIntegers, kScales, kZeros };
 

@@ -53,8 +53,7 @@ Tensor QuantizedWeight::forward(const std::vector<Tensor>& x, Site s) {
   const Tensor all = dequantize(q, affine_of(x), scheme_, s);
   const Recorder r{"dequantize", s};
   Handle h = all.handle();
-  if (scheme_.granularity == Granularity::group)
-    h = r.part(h, 1, 0, numel(shape_) / std::max<int64_t>(shape_[0], 1));
+  if (scheme_.granularity == Granularity::group) h = r.part(h, 1, 0, row_length());
   return r.tensor(r.as(dtype_, r.reshape(h, shape_)));
 }
 
@@ -63,7 +62,7 @@ std::optional<std::vector<Tensor>> QuantizedWeight::right_inverse(const Tensor& 
   Tensor given = value;
   if (scheme_.granularity == Granularity::group) {
     const Handle h = Operand(r.name, Arg(value, s)).take();
-    given = r.tensor(r.reshape(h, {shape_[0], numel(shape_) / std::max<int64_t>(shape_[0], 1)}));
+    given = r.tensor(r.reshape(h, {shape_[0], row_length()}));
   }
   const Affine a = quant::affine_of(given, scheme_, s);
   const Tensor q = quantize(given, a, scheme_, s);
@@ -93,15 +92,11 @@ Tensor QuantizedWeight::linear(const LayerCall& call, const std::vector<Tensor>&
   if (scheme_.granularity == Granularity::group) {
     if (f.work != float32 || !(packed() || scheme_.is_signed)) return {};
     const Tensor flat = f.tensor(reshape(rows, {count, depth}).handle());
-    if (activations_ == Activations::none || !packed()) {
-      const Term y = f.term(detail::group_linear(flat, x[kIntegers], a, scheme_, s));
-      return with_bias(f, reshape(y, result), call.bias, {n});
-    }
-    const Rounded q = rounded(flat, input_scale_, Granularity::channel, s);
-    const Term scale = f.term(q.scale),
-               y = f.term(detail::group_linear(q.integers, x[kIntegers], a, scheme_, s));
-    return with_bias(f, reshape(y * (input_scale_.defined() ? scale : reshape(scale, {count, 1})), result),
-                     call.bias, {n});
+    const bool rounds = activations_ != Activations::none && packed();
+    const Rounded q = rounds ? rounded(flat, input_scale_, Granularity::channel, s) : Rounded{flat, {}};
+    Term y = f.term(detail::group_linear(q.integers, x[kIntegers], a, scheme_, s));
+    if (rounds) y = y * (input_scale_.defined() ? f.term(q.scale) : reshape(f.term(q.scale), {count, 1}));
+    return with_bias(f, reshape(y, result), call.bias, {n});
   }
   const Term scale =
       scheme_.granularity == Granularity::channel ? reshape(f.term(a.scale), {n}) : f.term(a.scale);

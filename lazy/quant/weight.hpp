@@ -1,5 +1,6 @@
 // Holds a layer's weights as integers, and has linear maps and convolutions multiply by these.
 #pragma once
+#include <algorithm>
 #include <string>
 
 #include "lazy/nn/modules/parametrize.hpp"
@@ -28,7 +29,8 @@ class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
 
   Tensor forward(const std::vector<Tensor>& x, Site s) override;
   std::optional<std::vector<Tensor>> right_inverse(const Tensor& value, Site s) override;
-  /// Where gradients go through what the layer is given, that is not rounded.
+  /// Rounds what the layer is given, unless gradients go through it, or it is multiplied by
+  /// groups of int8.
   Tensor layer(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, Site s) override;
   std::string extra_repr() const override;
 
@@ -39,6 +41,8 @@ class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
   bool packed() const {
     return scheme_.granularity == Granularity::group && scheme_.bits == 4 && !scheme_.is_signed;
   }
+  /// Returns the numbers of a row, which is what one index of the first axis has.
+  int64_t row_length() const { return numel(shape_) / std::max<int64_t>(shape_[0], 1); }
   Affine affine_of(const std::vector<Tensor>& x) const;
   Tensor linear(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, const Site& s) const;
   Tensor conv(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, const Site& s) const;

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "tests/common/folder.hpp"
+#include "tests/common/thrown.hpp"
 #include "tests/onnx/models.hpp"
 
 using namespace lazy;
@@ -10,13 +11,7 @@ using namespace onnx_test;
 
 namespace {
 
-template <class E, class F>
-std::string thrown(F&& f) {
-  try {
-    f();
-  } catch (const E& e) { return e.what(); }
-  return {};
-}
+using test::thrown;
 bool says(const std::string& error, const std::string& part) {
   if (error.find(part) != error.npos) return true;
   BOOST_TEST_MESSAGE(error);

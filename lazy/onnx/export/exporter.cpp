@@ -301,7 +301,7 @@ std::string Exporter::weight(const Twin& t) {
       problem(*t.a, "a value that the model makes depends on the number of rows");
     return initializer(value, name);
   }
-  // One row of a weight that is repeated for each of the batch, such as a token of a class.
+  // This is one row of a weight that is repeated for each of the batch, such as a token of a class.
   bool repeated = t.a->shape.size() == t.b->shape.size() && t.a->data() == t.b->data();
   for (int i = 0; repeated && i < t.a->shape.size(); ++i) {
     if (extent(t, i).same()) continue;

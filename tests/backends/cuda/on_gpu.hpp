@@ -14,6 +14,7 @@
 #include "jit/backend/registry.hpp"
 #include "lazy/lazy.hpp"
 #include "support/config.hpp"
+#include "tests/common/thrown.hpp"
 
 namespace lazy::test {
 
@@ -104,15 +105,6 @@ inline Tensor varied(Shape shape, DType t = float32, uint32_t seed = 1) {
   made.eval();
   set_default_device(before);
   return made;
-}
-
-/// Returns the message that f throws; empty if it throws nothing.
-template <class E, class F>
-std::string thrown(F&& f) {
-  try {
-    f();
-  } catch (const E& e) { return e.what(); }
-  return {};
 }
 
 inline bool contains(const std::string& text, const std::string& part) {

@@ -117,7 +117,8 @@ BOOST_AUTO_TEST_CASE(groups) {
       BOOST_TEST((quant::fake_quantize(x, a, how).shape() == x.shape()));
       BOOST_TEST(all(quant::fake_quantize(x, a, how) == back).item<bool>());
     }
-  // As in GGML's Q4_0: the lower half of byte i of a block is element i, the upper one element 16 + i.
+  // The order is that of GGML's Q4_0: the lower half of byte i of a block is element i, the upper one element
+  // 16 + i.
   const Tensor q = (arange(0, 32, 1, int64) % 16).astype(uint8).reshape({1, 32}), p = quant::pack_4(q);
   BOOST_TEST(p.to_vector<uint8_t>()[3] == (3 | 3 << 4));
 }
