@@ -3,13 +3,13 @@
 #include <optional>
 
 #include "backends/cpu/code_memory.hpp"
-#include "backends/cpu/contract.hpp"
 #include "backends/cpu/debug/disassemble.hpp"
 #include "backends/cpu/emitter/call_table.hpp"
 #include "backends/cpu/emitter/kernel_writer.hpp"
 #include "backends/cpu/emitter/split.hpp"
 #include "backends/cpu/memory/spare.hpp"
-#include "backends/cpu/scatter.hpp"
+#include "backends/cpu/products/contract.hpp"
+#include "backends/cpu/scatter/scatter.hpp"
 #include "backends/cpu/threads/parallel.hpp"
 #include "support/archive.hpp"
 

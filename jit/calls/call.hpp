@@ -203,11 +203,6 @@ class CallSpec {
 /// Returns text such as "sort(descending)".
 std::string describe(const CallSpec&);
 
-/// Registers a definition by its name, for good, so that programs on disk may contain it. The library's own
-/// calls are registered already. Throws Error if another definition has the name.
-void register_call(const CallDefinition&);
-/// Returns the definition with this name, or null if there is none.
-const CallDefinition* find_call(std::string_view name);
 /// Returns the spec with these attributes. Throws Error for more attributes than a key takes.
 const CallSpec& intern_call(const CallDefinition&, std::string_view attributes);
 /// Returns likewise the spec for a struct of attributes without padding: its bytes are in the key.
@@ -216,8 +211,6 @@ const CallSpec& intern_call(const CallDefinition& d, const T& attributes) {
   static_assert(std::is_trivially_copyable_v<T> && std::has_unique_object_representations_v<T>);
   return intern_call(d, std::string_view(reinterpret_cast<const char*>(&attributes), sizeof attributes));
 }
-/// Describes to people what a key has of a call.
-std::string call_text(std::string_view name, std::string_view attributes);
 
 /// Returns the outputs of a call on these operands: infer().
 std::vector<CallOutput> infer_outputs(const CallSpec&, std::span<const Meta> operands);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "jit/built_in/registry.hpp"
 #include "jit/key/recordable.hpp"
 #include "support/archive.hpp"
 
@@ -39,8 +40,8 @@ void infer_shape(Node& n) {
     case OpKind::scan:
     case OpKind::update:
       n.shape = operand(0);
-      if (kind_of(n.op) == OpKind::reduce && n.axes.size() == 1 && n.axes[0] < n.shape.size())
-        n.shape[static_cast<int>(n.axes[0])] = 1;
+      if (kind_of(n.op) == OpKind::reduce && n.axes.size() == 1 && axis_of(n) < n.shape.size())
+        n.shape[axis_of(n)] = 1;
       return;
     case OpKind::contract: {
       const int rank = n.shape.size();

@@ -40,7 +40,7 @@ void become_view(Node& output, Node* value) noexcept {
   if (value->ready() || is_source(value->op)) output.operand.mark_input(0);
   output.op = Op::reshape;
   output.axes.clear();
-  output.axes.push_back(kUnitReshape);  // into the memory of the number of the output
+  mark_unit_reshape(output);  // into the memory of the number of the output
   output.contiguous_axis = contiguous_axis_of_view(output);
 }
 
@@ -70,7 +70,7 @@ std::vector<Handle> recorded(Graph& graph, const Node& intention, std::span<Node
   std::vector<Handle> values;
   values.reserve(outputs.size());
   for (Node* output : outputs) {
-    const Handle& h = all.at(static_cast<size_t>(output->axes[0]));
+    const Handle& h = all.at(output_of(*output));
     if (h->shape != output->shape || h->dtype != output->dtype)
       throw CompileError(std::string(spec.name()) + ": its expansion gives " + name_of(h->dtype) + " " +
                              to_string(h->shape) + " for " + name_of(output->dtype) + " " +

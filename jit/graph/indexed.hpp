@@ -20,16 +20,12 @@ enum class Combine : uint8_t { set, add, multiply, min, max };
 
 namespace jit {
 
-struct Node;
-
-/// Holds the attributes of a gather or scatter node: `axes` has the axis, the rule and, for a scatter, how it
-/// combines.
+/// Holds the attributes of a gather or scatter node.
 struct Indexed {
   int axis = 0;
   Bounds bounds = Bounds::check;
   Combine combine = Combine::set;
 };
-Indexed indexed_of(const Node&);
 /// True if an index out of range is an error.
 constexpr bool may_throw(Bounds b) { return b == Bounds::check || b == Bounds::strict; }
 

@@ -71,14 +71,6 @@ static Layout gathered_layout(const Node& gather, const Layout& in) {
   return out;
 }
 
-Indexed indexed_of(const Node& n) {
-  Indexed x;
-  x.axis = static_cast<int>(n.axes[0]);
-  x.bounds = static_cast<Bounds>(n.axes[1]);
-  if (n.axes.size() > 2) x.combine = static_cast<Combine>(n.axes[2]);
-  return x;
-}
-
 bool view_layout(const Node& view, const Layout& in, Layout& out) {
   const int rank = view.shape.size();
   switch (view.op) {

@@ -34,16 +34,12 @@ int8_t minor_of_strides(const Shape&, const Dims& strides);
 /// Returns the extents that are not 1, in order.
 Dims without_ones(const Shape&);
 
-/// Values of a reshape's `axes` attribute: {kUnitReshape} when only dimensions of extent 1 are added or
-/// removed (an index map for any layout), which record() finds; {kLeadingKept, n} when the first n dimensions
-/// stay what they are whatever the extents, which only the caller of record() knows; {} otherwise.
-inline constexpr int64_t kUnitReshape = 1, kLeadingKept = 2;
 inline bool is_unit_reshape(const Node& n) {
-  return n.op == Op::reshape && !n.axes.empty() && n.axes[0] == kUnitReshape;
+  return n.op == Op::reshape && reshape_kind(n) == ReshapeKind::unit;
 }
 /// Returns how many leading dimensions stay as they are, in a reshape that is not a unit one.
 inline int leading_kept(const Node& n) {
-  return n.op == Op::reshape && n.axes.size() == 2 ? static_cast<int>(n.axes[1]) : 0;
+  return n.op == Op::reshape && reshape_kind(n) == ReshapeKind::leading_kept ? kept_dimensions(n) : 0;
 }
 
 }  // namespace lazy::jit

@@ -24,6 +24,7 @@
 #include "jit/core/dtype.hpp"
 #include "jit/core/op.hpp"
 #include "jit/core/shape.hpp"
+#include "jit/graph/attributes.hpp"
 #include "jit/graph/handle.hpp"
 #include "jit/graph/rare_dims.hpp"
 #include "jit/graph/scalar.hpp"
@@ -149,11 +150,8 @@ struct Node : Counted {
   uint32_t handles() const { return static_cast<uint32_t>(counts.load(std::memory_order_relaxed) >> 32); }
 };
 
-/// Structural attribute of a constant of which no element is read (record.hpp, overwritten()).
-inline constexpr int64_t kOverwritten = 1;
-inline bool is_overwritten(const Node& n) {
-  return n.op == Op::constant && n.axes.size() == 1 && n.axes[0] == kOverwritten;
-}
+/// True for a constant of which no element is read (record.hpp, overwritten()).
+inline bool is_overwritten(const Node& n) { return n.op == Op::constant && is_marked_overwritten(n); }
 
 inline void add_reference(Node* n) noexcept { fetch_add(n->counts, 1, std::memory_order_relaxed); }
 void drop_reference(Node*) noexcept;

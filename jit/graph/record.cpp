@@ -114,8 +114,7 @@ namespace {
 /// Completes a view's attributes. True if its operand is a value: then the view is one, too.
 [[gnu::noinline]] bool found_at_once(Node* n) {
   const Node& from = *n->operand[0];
-  if (n->op == Op::reshape && without_ones(from.shape) == without_ones(n->shape))
-    n->axes = Dims{kUnitReshape};
+  if (n->op == Op::reshape && without_ones(from.shape) == without_ones(n->shape)) mark_unit_reshape(*n);
   if (n->op == Op::slice) {  // which axes are complete is structure; where the others start is an argument
     n->axes.clear();
     for (int i = 0; i < n->shape.size(); ++i)
@@ -185,7 +184,7 @@ Handle constant(Scalar value, DType type, const Shape& shape, Device device, con
 Handle overwritten(DType type, const Shape& shape, Device device, const Site& site) {
   Handle h = constant(Scalar{}, type, shape, device, site);
   // The verifier compares every byte, also of an update that is not the last one.
-  if (config::get().verify == config::Verify::off) h->axes.push_back(kOverwritten);
+  if (config::get().verify == config::Verify::off) mark_overwritten(*h.get());
   return h;
 }
 
@@ -285,7 +284,7 @@ Handle transfer(const Handle& h, Device to, const Site& site) {
   if (h->device == to) return h;
   if (h->op == Op::constant || h->op == Op::iota) {
     if (h->op == Op::constant) return constant(h->scalar, h->dtype, h->shape, to, site);
-    const Handle there = iota(static_cast<int>(h->axes[0]), h->shape, site);
+    const Handle there = iota(axis_of(*h.get()), h->shape, site);
     there->device = to;
     return there;
   }

@@ -7,14 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "jit/graph/attributes.hpp"
 #include "jit/graph/cause.hpp"
 #include "jit/graph/node.hpp"
 
 namespace lazy::jit {
-
-struct Attributes {
-  Dims ints, steps, axes;  // see Node
-};
 
 /// Labels the ops that the thread records in a scope, for reports: "conv2d: weights to channels last". The
 /// text is a literal; it is part of no key.

@@ -57,20 +57,20 @@ bool product(const Node& n) {
 
 bool one_axis(const Node& n) {
   const Shape& s = n.operand[0]->shape;
-  if (n.axes.size() != 1 || n.axes[0] >= s.size() || n.shape.size() != s.size()) return false;
+  if (n.axes.size() != 1 || axis_of(n) >= s.size() || n.shape.size() != s.size()) return false;
   for (int i = 0; i < s.size(); ++i)
-    if (n.shape[i] != (kind_of(n.op) == OpKind::reduce && i == n.axes[0] ? 1 : s[i])) return false;
+    if (n.shape[i] != (kind_of(n.op) == OpKind::reduce && i == axis_of(n) ? 1 : s[i])) return false;
   return true;
 }
 
 bool reshaped(const Node& n) {
   const Shape& from = n.operand[0]->shape;
   if (!(n.ints == n.shape) || numel(from) != numel(n.shape)) return false;
-  const bool unit = n.axes.size() == 1 && n.axes[0] == kUnitReshape;
+  const bool unit = n.axes.size() == 1 && reshape_kind(n) == ReshapeKind::unit;
   if (unit != (without_ones(from) == without_ones(n.shape))) return false;
   if (unit || n.axes.empty()) return true;
-  if (n.axes.size() != 2 || n.axes[0] != kLeadingKept) return false;
-  const auto kept = static_cast<int>(n.axes[1]);
+  if (n.axes.size() != 2 || reshape_kind(n) != ReshapeKind::leading_kept) return false;
+  const int kept = kept_dimensions(n);
   return kept > 0 && kept <= std::min(from.size(), n.shape.size()) &&
          std::equal(from.begin(), from.begin() + kept, n.shape.begin());
 }
@@ -145,14 +145,13 @@ bool updated(const Node& n) {
 bool is_indexed(const Node& n) {
   const bool stores = n.op == Op::scatter;
   const Shape &whole = n.operand[0]->shape, &index = n.operand[1]->shape;
-  if (n.axes.size() != (stores ? 3 : 2) || n.axes[0] >= whole.size() || index.size() != whole.size() ||
-      n.axes[1] > static_cast<int64_t>(Bounds::strict) ||
-      (stores && n.axes[2] > static_cast<int64_t>(Combine::max)))
-    return false;
+  if (n.axes.size() != (stores ? 3 : 2) || index.size() != whole.size()) return false;
+  const Indexed how = indexed_of(n);
+  if (how.axis >= whole.size() || how.bounds > Bounds::strict || how.combine > Combine::max) return false;
   for (int i = 0; i < whole.size(); ++i)
-    if (i != n.axes[0] && whole[i] != index[i]) return false;
+    if (i != how.axis && whole[i] != index[i]) return false;
   if (!stores) return n.shape == index;
-  const Op combine = combining_op(static_cast<Combine>(n.axes[2]));
+  const Op combine = combining_op(how.combine);
   return n.shape == whole && n.operand[2]->shape == index &&
          (combine == Op::cast || loop::accepts(combine, compute_type(n.dtype)));
 }
@@ -198,9 +197,8 @@ bool called(const Node& n) {
 bool meta_of_part(const Node& part, Meta& m) {
   if (part.arity != 1 || part.axes.size() != 1 || part.operand[0]->op != Op::call) return false;
   std::vector<CallOutput> outputs;
-  if (!outputs_of(*part.operand[0], outputs) || part.axes[0] >= static_cast<int64_t>(outputs.size()))
-    return false;
-  m = outputs[static_cast<size_t>(part.axes[0])].meta;
+  if (!outputs_of(*part.operand[0], outputs) || output_of(part) >= outputs.size()) return false;
+  m = outputs[output_of(part)].meta;
   return true;
 }
 
@@ -214,7 +212,7 @@ bool recordable(const Node& n) {
   switch (kind_of(n.op)) {
     case OpKind::input: return reachable(n);
     case OpKind::constant: return n.axes.empty() || is_overwritten(n);
-    case OpKind::iota: return n.dtype == int64 && n.axes.size() == 1 && n.axes[0] < n.shape.size();
+    case OpKind::iota: return n.dtype == int64 && n.axes.size() == 1 && axis_of(n) < n.shape.size();
     case OpKind::pointwise: return n.axes.empty() && pointwise(n);
     case OpKind::reduce:
     case OpKind::scan: return one_axis(n);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/built_in/registry.hpp"
 #include "jit/calls/call.hpp"
 #include "jit/key/captured_graph.hpp"
 

@@ -6,33 +6,33 @@
 // (Run::look_ahead).
 #include <algorithm>
 
-#include "jit/lower/lowering.hpp"
+#include "jit/lower/lower_draft.hpp"
 
 namespace lazy::jit {
 
 namespace {
+
 constexpr size_t kNever = SIZE_MAX;
-}
 
 /// Returns the number of the step from which on all that `root`, an index that group g computes, is computed
 /// from is in memory; kNever if g itself makes some of that.
-size_t Lowering::made_before(uint32_t root, int g, const std::vector<size_t>& made_by) const {
+size_t made_before(const LowerDraft& draft, uint32_t root, int g, const std::vector<size_t>& made_by) {
   size_t from = 0;
   std::vector<uint32_t> stack{root};
-  std::vector<uint8_t> seen(t_.values.size(), 0);
+  std::vector<uint8_t> seen(draft.trace.values.size(), 0);
   while (!stack.empty()) {
     const uint32_t v = stack.back();
     stack.pop_back();
     if (std::exchange(seen[v], 1)) continue;
-    const Value& x = at(v);
+    const Value& x = draft.at(v);
     const OpKind k = kind_of(x.op);
     if (x.op == Op::input) continue;
-    if (f_.materialised[v]) {
-      if (slot_[v] < 0 || f_.kernel_of[v] == g) return kNever;
-      from = std::max(from, made_by[static_cast<size_t>(slot_[v])] + 1);
+    if (draft.fusion.materialised[v]) {
+      if (draft.slot[v] < 0 || draft.fusion.kernel_of[v] == g) return kNever;
+      from = std::max(from, made_by[static_cast<size_t>(draft.slot[v])] + 1);
       continue;
     }
-    if (k == OpKind::reduce || k == OpKind::scan || k == OpKind::contract || rolled_loop_of(f_, v))
+    if (k == OpKind::reduce || k == OpKind::scan || k == OpKind::contract || rolled_loop_of(draft.fusion, v))
       return kNever;
     for (int i = 0; i < x.arity; ++i) stack.push_back(x.operand[i]);
   }
@@ -41,49 +41,52 @@ size_t Lowering::made_before(uint32_t root, int g, const std::vector<size_t>& ma
 
 /// Returns the number of the step from which on it can be known that `step` will not throw; kNever if only
 /// running it tells.
-size_t Lowering::known_before(size_t step, const std::vector<size_t>& made_by) const {
-  if (p_.steps[step].call.spec) return kNever;
+size_t known_before(const LowerDraft& draft, size_t step, const std::vector<size_t>& made_by) {
+  if (draft.program.steps[step].call.spec) return kNever;
   size_t from = 0;
-  const int g = group_of_step_[step];
-  for (const uint32_t v : checked_[static_cast<size_t>(g)])
-    from = std::max(from, made_before(at(v).operand[1], g, made_by));
+  const int g = draft.group_of_step[step];
+  for (const uint32_t v : draft.checked[static_cast<size_t>(g)])
+    from = std::max(from, made_before(draft, draft.at(v).operand[1], g, made_by));
   return from;
 }
 
 /// Makes the steps that look at all indices of `step`.
-void Lowering::look_ahead(size_t step) {
-  const int g = group_of_step_[step];
-  const std::vector<uint32_t> all = checked_[static_cast<size_t>(g)];
+void look_ahead(LowerDraft& draft, size_t step) {
+  const int g = draft.group_of_step[step];
+  const std::vector<uint32_t> all = draft.checked[static_cast<size_t>(g)];
   for (const uint32_t v : all) {
-    lower_index_check(v, g, f_.groups[static_cast<size_t>(g)]);
-    p_.steps.back().ahead_of = static_cast<uint32_t>(step);
-    p_.steps.back().may_throw = false;
+    lower_index_check(draft, v, g, draft.fusion.groups[static_cast<size_t>(g)]);
+    draft.program.steps.back().ahead_of = static_cast<uint32_t>(step);
+    draft.program.steps.back().may_throw = false;
   }
 }
 
-/// Makes sure that a run that throws leaves its nodes pending, with all inputs as they were.
-void Lowering::keep_inputs_until_nothing_throws() {
-  const size_t count = p_.steps.size();
-  std::vector<size_t> made_by(p_.slots.size(), kNever - 1);
+}  // namespace
+
+void keep_inputs_until_nothing_throws(LowerDraft& draft) {
+  const size_t count = draft.program.steps.size();
+  std::vector<size_t> made_by(draft.program.slots.size(), kNever - 1);
   for (size_t s = 0; s < count; ++s)
-    for (const uint32_t slot : p_.steps[s].made) made_by[slot] = s;
+    for (const uint32_t slot : draft.program.steps[s].made) made_by[slot] = s;
   size_t known = 0, first = count;  // the first step that may overwrite an input
   bool throws = false;              // a step from here on
   for (size_t s = count; s-- > 0;) {
-    if (p_.steps[s].may_throw) throws = true, known = std::max(known, known_before(s, made_by));
-    for (const uint32_t made : p_.steps[s].made) {
-      Slot& slot = p_.slots[made];
+    if (draft.program.steps[s].may_throw)
+      throws = true, known = std::max(known, known_before(draft, s, made_by));
+    for (const uint32_t made : draft.program.steps[s].made) {
+      Slot& slot = draft.program.slots[made];
       if (slot.donor_input == kNone || !throws) continue;
       // Only what stays takes over what stayed, and not in the step that gathers: checks for every sum with
       // something gathered would not pay.
-      if (known <= s && slot.kept && !p_.steps[s].may_throw) first = s;
+      if (known <= s && slot.kept && !draft.program.steps[s].may_throw) first = s;
       else slot.donor_input = kNone, slot.other_inputs.clear();
     }
   }
-  std::vector<uint8_t> looked(f_.groups.size(), 0);
+  std::vector<uint8_t> looked(draft.fusion.groups.size(), 0);
   for (size_t s = count; s-- > first;)
-    if (p_.steps[s].may_throw && !std::exchange(looked[static_cast<size_t>(group_of_step_[s])], 1))
-      look_ahead(s);
+    if (draft.program.steps[s].may_throw &&
+        !std::exchange(looked[static_cast<size_t>(draft.group_of_step[s])], 1))
+      look_ahead(draft, s);
 }
 
 }  // namespace lazy::jit

@@ -1,86 +1,87 @@
 // Makes steps that run calls: where their operands' memory is, and what of it they may take over.
 #include "jit/calls/call.hpp"
-#include "jit/lower/lowering.hpp"
+#include "jit/lower/lower_draft.hpp"
 #include "jit/plan/names.hpp"
 
 namespace lazy::jit {
 
-void Lowering::lower_call(int g, const Group& group) {
+void lower_call(LowerDraft& draft, int g, const Group& group) {
   const uint32_t v = group.space;
-  const CallSpec& spec = *t_.node(v).call;
+  const CallSpec& spec = *draft.node(v).call;
   Step s;
   s.call.spec = &spec;
   s.may_throw = !spec.definition().has(call_trait::kNoThrow);
-  for (int i = 0; i < at(v).arity; ++i) {
-    const uint32_t o = at(v).operand[i], from = packed_source(t_, f_.materialised, o);
-    last_read_[from] = std::max(last_read_[from], g);
-    if (i >= at(v).arity - spec.tokens()) {  // only comes before
-      if (at(from).op != Op::input && !is_source(at(from).op)) (void)slot_of(from);
+  for (int i = 0; i < draft.at(v).arity; ++i) {
+    const uint32_t o = draft.at(v).operand[i],
+                   from = packed_source(draft.trace, draft.fusion.materialised, o);
+    draft.reads(from, g);
+    if (i >= draft.at(v).arity - spec.tokens()) {  // only comes before
+      if (draft.at(from).op != Op::input && !is_source(draft.at(from).op)) (void)draft.slot_of(from);
       continue;
     }
     Binding b;
-    b.node = at(from).node;
-    b.dtype = at(from).dtype;
-    if (at(from).op == Op::input) guard_input(from);
-    else b.slot = slot_of(from);
+    b.node = draft.at(from).node;
+    b.dtype = draft.at(from).dtype;
+    if (draft.at(from).op == Op::input) draft.guard_input(from);
+    else b.slot = draft.slot_of(from);
     s.operands.push_back(b);
-    s.call.shapes.push_back(at(o).node);
+    s.call.shapes.push_back(draft.at(o).node);
   }
   std::vector<Meta> operands;
   for (const uint32_t o : s.call.shapes)
-    operands.push_back({t_.captured->values[o]->dtype, t_.captured->values[o]->shape});
+    operands.push_back({draft.trace.captured->values[o]->dtype, draft.trace.captured->values[o]->shape});
   s.call.outputs.assign(infer_outputs(spec, operands).size(), -1);
   const auto add_output = [&](uint32_t of) {
     Binding b;
-    b.node = at(of).node;
-    b.dtype = at(of).dtype;
+    b.node = draft.at(of).node;
+    b.dtype = draft.at(of).dtype;
     b.output = true;
-    b.slot = slot_of(of);
+    b.slot = draft.slot_of(of);
     s.operands.push_back(b);
-    last_read_[of] = std::max(last_read_[of], g);
+    draft.reads(of, g);
   };
   for (const uint32_t root : group.roots) {
-    if (!is_stored(root) || root == v) continue;
-    const auto output = static_cast<size_t>(t_.node(root).axes[0]);
+    if (!draft.is_stored(root) || root == v) continue;
+    const auto output = output_of(draft.node(root));
     s.call.outputs[output] = static_cast<int>(s.operands.size());
     add_output(root);
   }
-  if (is_stored(v)) add_output(v);  // the token
+  if (draft.is_stored(v)) add_output(v);  // the token
   Slot work;
-  work.node = at(v).node;
-  work.dtype = at(v).dtype;
-  work.workspace_of = static_cast<uint32_t>(p_.steps.size());  // renumbered by number_guards()
-  s.call.workspace = static_cast<int>(p_.slots.size());
-  p_.slots.push_back(work);
-  slot_value_.push_back(kNone);
+  work.node = draft.at(v).node;
+  work.dtype = draft.at(v).dtype;
+  work.workspace_of = static_cast<uint32_t>(draft.program.steps.size());  // renumbered by number_guards()
+  s.call.workspace = static_cast<int>(draft.program.slots.size());
+  draft.program.slots.push_back(work);
+  draft.slot_value.push_back(kNone);
   s.label = std::string("call_") + spec.name();
-  s.named_by = at(v).node;
+  s.named_by = draft.at(v).node;
   s.group = g;
-  group_of_step_.push_back(g);
-  p_.steps.push_back(std::move(s));
+  draft.group_of_step.push_back(g);
+  draft.program.steps.push_back(std::move(s));
   LoopKernel none;
-  none.name = step_name(p_.steps.back(), t_.captured);
-  out_.push_back(std::move(none));
+  none.name = step_name(draft.program.steps.back(), draft.trace.captured);
+  draft.kernels.push_back(std::move(none));
 }
 
 // Lets an operand that nobody reads later, and that is no other operand as well, give its memory to an
 // output.
-void Lowering::plan_in_place(const Step& step, int g) {
+void plan_in_place(LowerDraft& draft, const Step& step, int g) {
   const auto in_place = step.call.spec->definition().in_place;
   for (size_t i = 0; in_place && i < step.call.outputs.size(); ++i) {
     const int to = step.call.outputs[i], from = in_place(*step.call.spec, static_cast<int>(i));
     if (to < 0 || from < 0 || from >= static_cast<int>(step.call.shapes.size())) continue;
     const Binding &in = step.operands[static_cast<size_t>(from)],
                   &out = step.operands[static_cast<size_t>(to)];
-    bool alone = dies_in(in, g) && size_of(in.dtype) == size_of(out.dtype);
+    bool alone = dies_in(draft, in, g) && size_of(in.dtype) == size_of(out.dtype);
     for (int k = 0; k < static_cast<int>(step.call.shapes.size()); ++k)
       alone &= k == from || !same_source(step.operands[static_cast<size_t>(k)], in);
     for (const uint32_t made : step.made) {
-      const Slot& other = p_.slots[made];
+      const Slot& other = draft.program.slots[made];
       alone &= in.slot >= 0 ? other.donor_slot != in.slot : other.donor_input != in.node;
     }
     if (!alone) continue;
-    Slot& slot = p_.slots[static_cast<size_t>(out.slot)];
+    Slot& slot = draft.program.slots[static_cast<size_t>(out.slot)];
     if (in.slot >= 0) slot.donor_slot = in.slot;
     else slot.donor_input = in.node;
   }

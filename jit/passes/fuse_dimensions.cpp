@@ -112,7 +112,7 @@ class DimensionTies {
     std::vector<Meta> operands;
     for (int i = 0; i < call.arity - spec.tokens(); ++i)
       operands.push_back({d_.at(call.operand[i]).dtype, t_.shape(call.operand[i])});
-    const CallOutput out = infer_outputs(spec, operands)[static_cast<size_t>(t_.node(part).axes[0])];
+    const CallOutput out = infer_outputs(spec, operands)[output_of(t_.node(part))];
     for (int i = 0; i < out.meta.shape.size(); ++i)
       if (const auto& tie_to = out.tied[static_cast<size_t>(i)];
           tie_to.operand >= 0 && out.meta.shape[i] != 1)

@@ -103,8 +103,7 @@ class KernelAssigner {
     const Value& x = d_.at(v);
     switch (k) {
       case OpKind::reduce: return reduction_kernel(v, usable(x.operand[0]));
-      case OpKind::scan:
-        return new_group(Group::Kind::scan, x.operand[0], static_cast<int>(t_.node(v).axes[0]));
+      case OpKind::scan: return new_group(Group::Kind::scan, x.operand[0], axis_of(t_.node(v)));
       case OpKind::contract: return new_group(Group::Kind::contract, v);
       case OpKind::update: return new_group(Group::Kind::update, x.operand[x.arity - 1]);
       default: return map_kernel(v, computed);
@@ -142,7 +141,7 @@ class KernelAssigner {
   /// Returns the kernel for a reduction. `operand` says in which kernels what is reduced can be computed.
   int reduction_kernel(uint32_t v, Earliest operand) {
     const uint32_t o = d_.at(v).operand[0];
-    const int axis = static_cast<int>(t_.node(v).axes[0]);
+    const int axis = axis_of(t_.node(v));
     const uint32_t key = space(o, Space::reduced, axis);
     if (const int found = latest(key); found >= operand.same_index && has_room(found, v)) return found;
     // Values of the same space that exist anyway are made, and stored, on the way along the row.

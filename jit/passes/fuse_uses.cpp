@@ -28,7 +28,7 @@ std::vector<ValueUse> find_uses(const FusionDraft& d, const std::vector<KernelAs
     for (int j = 0; j < d.at(v).arity; ++j) {
       const uint32_t o = d.at(v).operand[j];
       ValueUse& u = uses[o];
-      if (k == OpKind::reduce && is_last_axis(d.trace, o, d.trace.node(v).axes[0])) {
+      if (k == OpKind::reduce && is_last_axis(d.trace, o, axis_of(d.trace.node(v)))) {
         u.in_row = u.reads_itself = true;
       } else if (!d.reads_in_place(v, j)) {
         u.moved = u.reads_itself = true;

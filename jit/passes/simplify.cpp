@@ -99,7 +99,7 @@ class Simplifier {
     return undone;
   }
 
-  int axis_of(uint32_t v) const { return static_cast<int>(t_.node(v).axes[0]); }
+  int axis_of(uint32_t v) const { return jit::axis_of(t_.node(v)); }
 
   // Returns an earlier value that is the same, if there is one. Nodes with separate arguments (slice
   // positions, extents) are equal only by chance of this flush: left alone.

@@ -1,6 +1,14 @@
 #include "jit/plan/names.hpp"
 
+#include <atomic>
+
 namespace lazy::jit {
+
+uint64_t Program::next_number() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
 namespace {
 
 /// Returns the node whose line the step goes by.

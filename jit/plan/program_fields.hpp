@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 
+#include "jit/built_in/registry.hpp"
 #include "jit/plan/program.hpp"
 #include "support/archive.hpp"
 

@@ -137,11 +137,6 @@ void Run::launch_timed(const Step& s, uint64_t* words, const FoldedOperands& fol
   now.parts = outer_parts;
 }
 
-uint64_t Program::next_number() {
-  static std::atomic<uint64_t> last{0};
-  return ++last;
-}
-
 void run(const Program& p, CapturedGraph& f, Backend& backend, std::unique_ptr<Arguments>& arguments,
          bool same) {
   if (!arguments) arguments = p.arguments.take(p);

@@ -191,7 +191,7 @@ class Source {
       body_ += "  const Handle " + v + " = constant(Scalar{" + std::to_string(n.scalar.bits) + "ull}, " +
                type(n.dtype) + ", " + shape + ", here);\n";
     } else if (n.op == Op::iota) {
-      body_ += "  const Handle " + v + " = iota(" + std::to_string(n.axes[0]) + ", " + shape + ", here);\n";
+      body_ += "  const Handle " + v + " = iota(" + std::to_string(axis_of(n)) + ", " + shape + ", here);\n";
     } else {
       memory(n, v);
     }

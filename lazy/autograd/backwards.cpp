@@ -46,24 +46,43 @@ uint64_t wanted_of(const Differentiation& at, size_t operands) {
   return wanted;
 }
 
-/// Applies a derivative that is no row of a table.
-void apply_own(const Derivation& d, const Differentiation& at) {
-  const Handle gradient = at.g().handle();
-  add_all(at, d.own({d.recorded.operands, at.results[0], gradient, wanted_of(at, d.recorded.operands.size()),
-                     is_grad_enabled(), d.recorded.site}));
-}
+/// Applies the rule of what was recorded.
+struct Apply {
+  const Differentiation& at;
 
-void apply_call(const Derivation& d, const Differentiation& at) {
-  const RecordedOp& op = d.recorded;
-  if (const Rule rule = rule_of_call(op.call->definition())) return rule(at);
-  const jit::CallVjp vjp = op.call->definition().vjp;
-  if (!vjp) fail<Error>(op.call->name(), "has no derivative yet", op.site);
-  std::vector<Handle> gradients;
-  for (size_t i = 0; i < at.results.size(); ++i)
-    gradients.push_back(at.results[i] ? at.g(i).handle() : Handle());
-  add_all(at, vjp({*op.call, op.operands, at.results, gradients, wanted_of(at, op.operands.size()),
-                   is_grad_enabled(), op.site}));
-}
+  void operator()(Op op) const { rule_of(op)(at); }
+
+  void operator()(const jit::CallSpec* call) const {
+    const RecordedOp& op = at.op;
+    if (const Rule rule = rule_of_call(call->definition())) return rule(at);
+    const jit::CallVjp vjp = call->definition().vjp;
+    if (!vjp) fail<Error>(call->name(), "has no derivative yet", op.site);
+    std::vector<Handle> gradients;
+    for (size_t i = 0; i < at.results.size(); ++i)
+      gradients.push_back(at.results[i] ? at.g(i).handle() : Handle());
+    add_all(at, vjp({*call, op.operands, at.results, gradients, wanted_of(at, op.operands.size()),
+                     is_grad_enabled(), op.site}));
+  }
+
+  void operator()(const NamedComposite& c) const {
+    const RecordedOp& op = at.op;
+    const Handle gradient = at.g().handle();
+    add_all(at, c.own({op.operands, at.results[0], gradient, wanted_of(at, op.operands.size()),
+                       is_grad_enabled(), op.site}));
+  }
+
+  void operator()(Transfer) const {
+    at.to(0, [&] { return at.term(detail::transfer(at.g().handle(), at.op.operands[0]->device, at.site)); });
+  }
+};
+
+/// Returns what errors of the rule say that they are of.
+struct Name {
+  const char* operator()(Op op) const { return jit::name_of(op); }
+  const char* operator()(const jit::CallSpec*) const { return "gradient of a call"; }
+  const char* operator()(const NamedComposite& c) const { return c.name; }
+  const char* operator()(Transfer) const { return "transfer"; }
+};
 
 }  // namespace
 
@@ -150,13 +169,9 @@ void Backwards::go_through(Derivation& d, const std::vector<Handle>& results, Gr
   const Handle& first = results[0];
   if (!d.hooks.empty() && first && gradients.of(first))
     gradients.replace(first, hooked(d, gradients.of(first), first, d.recorded.site));
-  const Differentiation at(d.name            ? d.name
-                           : d.recorded.call ? "gradient of a call"
-                                             : jit::name_of(d.recorded.op),
-                           d.recorded, results, gradients);
-  if (d.own) apply_own(d, at);
-  else if (d.recorded.call) apply_call(d, at);
-  else rule_of(d.recorded.op)(at);
+  const RecordedOp& op = d.recorded;
+  const Differentiation at(std::visit(Name(), op.what), op, results, gradients);
+  std::visit(Apply{at}, op.what);
 }
 
 Gradients Backwards::run(const Handle& gradient) const {

@@ -1,6 +1,6 @@
 // Implements functions whose derivative is not that of the ops they record: checkpoints compute again,
 // custom functions bring their own.
-#include "jit/calls/barrier.hpp"
+#include "jit/built_in/barrier.hpp"
 #include "lazy/autograd/backwards.hpp"
 #include "lazy/autograd/gradient.hpp"
 #include "lazy/core/build.hpp"
@@ -59,7 +59,7 @@ class Redrawing {
 /// Attaches a derivation with this derivative to the value, in place of what is attached.
 void derive(const char* name, const Handle& value, std::vector<Handle> operands, Derivative own,
             const Site& s) {
-  Derivation::attach({Op::call, nullptr, std::move(operands), {}, s}, {&value, 1}, std::move(own), name);
+  Derivation::attach({NamedComposite{name, std::move(own)}, std::move(operands), {}, s}, {&value, 1});
 }
 
 Handle checked(const char* op, const Tensor& t, const Site& s) {

@@ -53,13 +53,13 @@ void Deriving::recorded(const Recorded& r) {
   if (kind_of(r.op) == jit::OpKind::view && (*r.operands[0])->underived) r.result->underived = true;
   if (!is_float(r.result->dtype) || !any_tracked(r.operands) || !rule_of(r.op)) return;
   check_derived(jit::name_of(r.op), r.operands, r.site);
-  derive({r.op, nullptr, {}, r.attributes, r.site}, r.operands, {&r.result, 1});
+  derive({r.op, {}, r.attributes, r.site}, r.operands, {&r.result, 1});
 }
 
 void Deriving::recorded_call(const RecordedCall& r) {
   if (!any_tracked(r.operands)) return;
   check_derived(r.spec.name(), r.operands, r.site);
-  derive({Op::call, &r.spec, {}, {}, r.site}, r.operands, r.outputs);
+  derive({&r.spec, {}, {}, r.site}, r.operands, r.outputs);
 }
 
 bool Deriving::wants_ops(const jit::CallSpec& spec, std::span<const Handle* const> operands) {
@@ -69,7 +69,7 @@ bool Deriving::wants_ops(const jit::CallSpec& spec, std::span<const Handle* cons
 
 void Deriving::transferred(const Handle& from, const Handle& to, const Site& s) {
   const Handle* const operand = &from;
-  if (any_tracked({&operand, 1})) derive({Op::input, nullptr, {}, {}, s}, {&operand, 1}, {&to, 1});
+  if (any_tracked({&operand, 1})) derive({Transfer(), {}, {}, s}, {&operand, 1}, {&to, 1});
 }
 
 /// Holds a composite that has begun and not ended.
@@ -95,7 +95,7 @@ void Deriving::ends(const char* name, const Handle* result, const Derivative* ow
   if (!result || !own || b->operands.empty() || gradients_paused > 0) return;
   const Derivation* const inner = derivation(*result);
   if (!inner || inner->number < b->first) return;  // not computed by the composite
-  Derivation::attach({Op::call, nullptr, std::move(b->operands), {}, b->site}, {result, 1}, *own, name);
+  Derivation::attach({NamedComposite{name, *own}, std::move(b->operands), {}, b->site}, {result, 1});
 }
 
 void Deriving::updated(const Handle& from, const Handle& to, const Site& s) {
@@ -165,15 +165,11 @@ Leaf* make_leaf(const Handle& h, bool variable) {
   return l;
 }
 
-Derivation::Derivation(RecordedOp t, Derivative d, const char* composite)
-    : Tracked(false),
-      number(derivations.fetch_add(1, std::memory_order_relaxed)),
-      recorded(std::move(t)),
-      own(std::move(d)),
-      name(composite) {}
+Derivation::Derivation(RecordedOp t)
+    : Tracked(false), number(derivations.fetch_add(1, std::memory_order_relaxed)), recorded(std::move(t)) {}
 
-void Derivation::attach(RecordedOp t, std::span<const Handle> results, Derivative own, const char* name) {
-  auto* const d = new Derivation(std::move(t), std::move(own), name);
+void Derivation::attach(RecordedOp t, std::span<const Handle> results) {
+  auto* const d = new Derivation(std::move(t));
   struct Release {
     Derivation& d;
     ~Release() { d.release(); }
@@ -237,7 +233,7 @@ void Derivation::spend() noexcept {
 void Derivation::give_up() noexcept {
   if (state_.fetch_or(kGivenUp, std::memory_order_acq_rel) & kGivenUp) return;
   recorded.operands.clear();
-  own = nullptr;
+  if (auto* const c = std::get_if<NamedComposite>(&recorded.what)) c->own = nullptr;
   for (Result& r : results_) r.kept = {};
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <variant>
 #include <vector>
 
 #include "jit/graph/attachment.hpp"
@@ -62,20 +63,29 @@ class Leaf final : public Tracked {
   Handle gradient_;
 };
 
-/// Holds one op, call or composite: what its rule (rules.hpp) needs.
+/// Names a composite that has a derivative of its own.
+struct NamedComposite {
+  const char* name;
+  Derivative own;
+};
+/// Stands for a copy to another device.
+struct Transfer {};
+
+/// Holds what was recorded: what its rule (rules.hpp) needs.
 struct RecordedOp {
-  Op op{};                              // Op::input: a transfer between devices
-  const jit::CallSpec* call = nullptr;  // of Op::call
-  std::vector<Handle> operands;         // empty where a composite's was omitted
-  jit::Attributes attributes;
-  Site site;  // the user's line
+  std::variant<Op, const jit::CallSpec*, NamedComposite, Transfer> what;
+  std::vector<Handle> operands;  // empty where a composite's was omitted
+  jit::Attributes attributes;    // of an op
+  Site site;                     // the user's line
+
+  /// Returns what the call does; only for one.
+  const jit::CallSpec& call() const { return *std::get<const jit::CallSpec*>(what); }
 };
 
 class Derivation final : public Tracked {
  public:
-  /// Attaches a new one to the results of an op, a call, or a composite, which has a derivative and a name.
-  static void attach(RecordedOp, std::span<const Handle> results, Derivative own = {},
-                     const char* name = nullptr);
+  /// Attaches a new one to the results.
+  static void attach(RecordedOp, std::span<const Handle> results);
   void left(jit::Node&) noexcept override;
   /// Returns the results. In place of one of several that is gone there is the same value again; in place of
   /// an only one an empty handle.
@@ -89,11 +99,9 @@ class Derivation final : public Tracked {
 
   const uint64_t number;  // later ones have higher numbers
   RecordedOp recorded;
-  Derivative own;    // of a composite; empty: the op's rule
-  const char* name;  // of a composite; else null
 
  private:
-  explicit Derivation(RecordedOp, Derivative, const char* name);
+  explicit Derivation(RecordedOp);
   void give_up() noexcept;
 
   static constexpr uint32_t kSpent = 1u << 31, kGivenUp = 1u << 30;

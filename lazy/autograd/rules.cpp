@@ -14,9 +14,6 @@ Rules all_rules() {
   Rules rules{};
   for (const auto rows : {pointwise_rules(), view_rules(), reduction_rules(), indexed_rules()})
     for (const RuleRow& r : rows) rules[static_cast<size_t>(r.op)] = r.rule;
-  rules[static_cast<size_t>(Op::input)] = [](const Differentiation& d) {
-    d.to(0, [&] { return d.term(detail::transfer(d.g().handle(), d.op.operands[0]->device, d.site)); });
-  };
   return rules;
 }
 

@@ -1,9 +1,9 @@
 // Holds the rules of loads and stores at computed indices, and of calls.
-#include "jit/calls/compress.hpp"
-#include "jit/calls/concat.hpp"
-#include "jit/calls/recurrent.hpp"
-#include "jit/calls/select.hpp"
-#include "jit/calls/sort.hpp"
+#include "jit/built_in/compress.hpp"
+#include "jit/built_in/concat.hpp"
+#include "jit/built_in/nn/recurrent.hpp"
+#include "jit/built_in/select.hpp"
+#include "jit/built_in/sort.hpp"
 #include "lazy/autograd/call_rules.hpp"
 #include "lazy/indexing/recording.hpp"
 
@@ -13,8 +13,8 @@ namespace {
 using D = const Differentiation&;
 namespace calls = jit::calls;
 
-int index_axis(D d) { return static_cast<int>(d.op.attributes.axes[0]); }
-Bounds bounds_of(D d) { return static_cast<Bounds>(d.op.attributes.axes[1]); }
+int index_axis(D d) { return jit::axis_of(d.op.attributes); }
+Bounds bounds_of(D d) { return jit::indexed_of(d.op.attributes).bounds; }
 
 /// Reads `t` where the op's index says.
 Term read_at(D d, const Term& t) {
@@ -69,7 +69,7 @@ void scatter_extreme(D d) {
 }
 
 void scattered(D d) {
-  switch (static_cast<Combine>(d.op.attributes.axes[2])) {
+  switch (jit::indexed_of(d.op.attributes).combine) {
     case Combine::set: return replaced(d);
     case Combine::add: return added(d);
     case Combine::multiply: return scatter_multiplied(d);
@@ -91,7 +91,7 @@ void sorted(D d) {
 void compressed(D d) {
   d.to(2, [&] {
     const Handle* const mask_and_count[] = {&d.op.operands[0], &d.op.operands[1]};
-    const Handle at = detail::record_call(*d.op.call, mask_and_count, d.site)[0];
+    const Handle at = detail::record_call(d.op.call(), mask_and_count, d.site)[0];
     const Term g = d.g();
     const Shape column = along_axis(g.rank(), 0, g.extent(0));
     return d.added_at(2, g, d.broadcast(d.reshape(at, column), g.shape()), 0);
@@ -99,7 +99,7 @@ void compressed(D d) {
 }
 
 void joined(D d) {
-  const int axis = d.op.call->as<calls::ConcatAttributes>().axis;
+  const int axis = d.op.call().as<calls::ConcatAttributes>().axis;
   int64_t at = 0;
   for (size_t i = 0; i < d.op.operands.size(); ++i) {
     const int64_t n = d.x(i).shape()[axis];

@@ -9,14 +9,14 @@
 // there, one of the values alone is. Vectors that `full_matrices` adds are any basis, and have none.
 #include <limits>
 
-#include "jit/calls/cholesky.hpp"
-#include "jit/calls/eig.hpp"
-#include "jit/calls/eigh.hpp"
-#include "jit/calls/lu.hpp"
-#include "jit/calls/matrix_exp.hpp"
-#include "jit/calls/qr.hpp"
-#include "jit/calls/solve_triangular.hpp"
-#include "jit/calls/svd.hpp"
+#include "jit/built_in/linalg/cholesky.hpp"
+#include "jit/built_in/linalg/eig.hpp"
+#include "jit/built_in/linalg/eigh.hpp"
+#include "jit/built_in/linalg/lu.hpp"
+#include "jit/built_in/linalg/matrix_exp.hpp"
+#include "jit/built_in/linalg/qr.hpp"
+#include "jit/built_in/linalg/solve_triangular.hpp"
+#include "jit/built_in/linalg/svd.hpp"
 #include "lazy/autograd/call_rules.hpp"
 #include "lazy/linalg/matrices.hpp"
 
@@ -37,7 +37,7 @@ class Linear {
  public:
   Linear(D d, const char* function) : flags(0), d_(d), r_(function, d.site) {}
   explicit Linear(D d)
-      : flags(d.op.call->as<calls::MatrixAttributes>().flags), d_(d), r_(d.op.call->name(), d.site) {}
+      : flags(d.op.call().as<calls::MatrixAttributes>().flags), d_(d), r_(d.op.call().name(), d.site) {}
 
   const uint32_t flags;  // of the call that is differentiated
 

@@ -1,7 +1,7 @@
 // Has the derivatives of recurrent layers. The first is a call that goes back through the steps; gradients of
 // weights, which need all steps at once, are products around it. Those of that call are of the steps,
 // recorded one by one.
-#include "jit/calls/recurrent.hpp"
+#include "jit/built_in/nn/recurrent.hpp"
 #include "lazy/autograd/backward.hpp"
 #include "lazy/autograd/backwards.hpp"
 #include "lazy/core/operands.hpp"
@@ -95,7 +95,7 @@ void recorded_rule(D d, const RecurrentAttributes& how) {
 }  // namespace
 
 void recurrent_backward_rule(D d) {
-  const auto how = d.op.call->as<RecurrentAttributes>();
+  const auto how = d.op.call().as<RecurrentAttributes>();
   const bool lstm = how.kind == RecurrentKind::lstm, gru = how.kind == RecurrentKind::gru;
   const auto own = static_cast<size_t>(jit::calls::recurrent_operands(how));
   // y and what was saved are made of the other operands: their gradients are part of those.
@@ -128,7 +128,7 @@ void recurrent_backward_rule(D d) {
 }
 
 void recurrent_rule(D d) {
-  const auto how = d.op.call->as<RecurrentAttributes>();
+  const auto how = d.op.call().as<RecurrentAttributes>();
   if (how.projected && is_grad_enabled()) return recorded_rule(d, how);
   const bool lstm = how.kind == RecurrentKind::lstm, gru = how.kind == RecurrentKind::gru;
   std::vector<Handle> operands = d.op.operands;

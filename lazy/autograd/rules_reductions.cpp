@@ -7,7 +7,7 @@ namespace {
 
 using D = const Differentiation&;
 
-int reduced_axis(D d) { return static_cast<int>(d.op.attributes.axes[0]); }
+int reduced_axis(D d) { return jit::axis_of(d.op.attributes); }
 
 void summed(D d) {
   d.to(0, [&] { return broadcast(d.g(), d.x(0).shape()); });

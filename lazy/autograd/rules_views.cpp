@@ -87,7 +87,7 @@ void windowed(D d) {
 
 void updated(D d) {
   const Dims &start = d.op.attributes.ints, &step = d.op.attributes.steps;
-  const bool piece = !d.op.attributes.axes.empty();  // put where the base has nothing
+  const bool piece = jit::is_piece(d.op.attributes);
   d.to(0, [&] { return piece ? d.g() : put_into(d, d.g(), d.zeros_like(d.x(1)), start, step); });
   d.to(1, [&] { return part_of(d, d.g(), start, step, d.x(1).shape()); });
 }

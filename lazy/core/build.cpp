@@ -97,14 +97,14 @@ Handle slice_update(const char* name, const Handle& base, const Handle& update, 
                     const Dims& step, const Site& s) {
   check_devices(name, {&base, &update}, s);
   return detail::record(Op::slice_update, {&base, &update}, base->dtype, base->shape, s,
-                        {.ints = start, .steps = step, .axes = {}});
+                        jit::Attributes::slice_update(start, step));
 }
 
 Handle put_piece(const char* name, const Handle& base, const Handle& piece, const Dims& start,
                  const Site& s) {
   check_devices(name, {&base, &piece}, s);
   return detail::record(Op::slice_update, {&base, &piece}, base->dtype, base->shape, s,
-                        {.ints = start, .steps = Dims(start.size(), 1), .axes = {kPiece}});
+                        jit::Attributes::piece(start));
 }
 
 Handle cast(const Handle& h, DType t, const Site& s) {
@@ -191,8 +191,7 @@ Handle fma(const char* name, const Handle& a, const Handle& b, const Handle& c, 
 
 Handle reshape(const Handle& h, const Shape& shape, const Site& s, int leading_kept) {
   if (h->shape == shape) return h;
-  const Dims axes = leading_kept > 0 ? Dims{jit::kLeadingKept, leading_kept} : Dims{};
-  return view(Op::reshape, h, shape, s, {.ints = shape, .steps = {}, .axes = axes});
+  return view(Op::reshape, h, shape, s, jit::Attributes::reshape(shape, leading_kept));
 }
 
 Handle permute(const Handle& h, const Dims& axes, const Site& s) {

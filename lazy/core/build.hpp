@@ -124,8 +124,7 @@ Handle slice_update(const char* name, const Handle& base, const Handle& update, 
 /// value lies there. So the gradient of the base is that of the result as it is, and each piece's is a part
 /// of one value.
 Handle put_piece(const char* name, const Handle& base, const Handle& piece, const Dims& start, const Site&);
-/// Structural attribute of a slice_update by put_piece().
-inline constexpr int64_t kPiece = 1;
+
 // Views. One that changes nothing returns its operand.
 
 /// Reshapes. The first `leading_kept` dimensions stay what they are, whatever the extents.

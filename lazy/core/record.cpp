@@ -92,7 +92,7 @@ std::vector<Handle> record_expanded(const jit::CallSpec& spec, std::span<const H
 
 Handle iota(int axis, const Shape& shape, Device device, const Site& s) {
   Handle result = jit::transfer(jit::iota(axis, shape, s), device, s);
-  if (observed()) tell({Op::iota, {}, {.ints = {}, .steps = {}, .axes = {axis}}, result, s});
+  if (observed()) tell({Op::iota, {}, jit::Attributes::along(axis), result, s});
   return result;
 }
 

@@ -89,9 +89,6 @@ class Tensor {
   /// Returns the value on a device (device.hpp); itself if it is there. Computes it where it is, then copies;
   /// only a copy to the host is waited for. DeviceError if there is no such device.
   Tensor to(Device device, Site s = Site::current()) const;
-  /// Returns astype(dtype).
-  Tensor to(DType dtype, Site s = Site::current()) const&;
-  Tensor to(DType dtype, Site s = Site::current()) &&;
   /// Returns the element of a tensor of size 1, converted as astype would. ShapeError for any other size.
   template <Element E>
   E item(Site s = Site::current()) const {
@@ -158,99 +155,21 @@ class Tensor {
   Tensor operator()(std::span<const Index> list, Site s = Site::current()) const&;
   Tensor operator()(std::span<const Index> list, Site s = Site::current()) &&;
 
-  // Members that NumPy users expect. Each calls the free function of its name, in a form for variables and
-  // one for temporaries, whose value need not be kept.
+  // Members that NumPy and torch users expect, which call free functions (tensor_members.def lists them).
 
-  Tensor sum(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {},
-             Site s = Site::current()) const&;
-  Tensor sum(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {}, Site s = Site::current()) &&;
-  Tensor prod(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {},
-              Site s = Site::current()) const&;
-  Tensor prod(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {}, Site s = Site::current()) &&;
-  Tensor mean(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
-  Tensor mean(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
-  Tensor var(Axes axes = {}, KeepDims keep = dropdims, double correction = 0,
-             Site s = Site::current()) const&;
-  Tensor var(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) &&;
-  Tensor stdev(Axes axes = {}, KeepDims keep = dropdims, double correction = 0,
-               Site s = Site::current()) const&;
-  Tensor stdev(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) &&;
-  Tensor std(Axes axes = {}, KeepDims keep = dropdims, double correction = 0,
-             Site s = Site::current()) const&;
-  Tensor std(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) &&;
-  Tensor max(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
-  Tensor max(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
-  Tensor min(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
-  Tensor min(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
-  Tensor any(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
-  Tensor any(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
-  Tensor all(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
-  Tensor all(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
-  Tensor argmax(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
-  Tensor argmax(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
-  Tensor argmin(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
-  Tensor argmin(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
-  Tensor cumsum(Axes axis = {}, MaybeDType dtype = {}, Site s = Site::current()) const&;
-  Tensor cumsum(Axes axis = {}, MaybeDType dtype = {}, Site s = Site::current()) &&;
-  Tensor cumprod(Axes axis = {}, MaybeDType dtype = {}, Site s = Site::current()) const&;
-  Tensor cumprod(Axes axis = {}, MaybeDType dtype = {}, Site s = Site::current()) &&;
-  Tensor ptp(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
-  Tensor ptp(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
-  Tensor norm(double order = 2, Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
-  Tensor norm(double order = 2, Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
-  Tensor trace(IntegerArg offset = 0, Site s = Site::current()) const&;
-  Tensor trace(IntegerArg offset = 0, Site s = Site::current()) &&;
-  Tensor diagonal(IntegerArg offset = 0, IntegerArg axis1 = 0, IntegerArg axis2 = 1,
-                  Site s = Site::current()) const&;
-  Tensor diagonal(IntegerArg offset = 0, IntegerArg axis1 = 0, IntegerArg axis2 = 1,
-                  Site s = Site::current()) &&;
-  /// Returns sort() with values and indices; x itself stays as it is.
-  Sorted sort(IntegerArg axis = -1, bool descending = false, Site s = Site::current()) const&;
-  Sorted sort(IntegerArg axis = -1, bool descending = false, Site s = Site::current()) &&;
-  Sorted topk(IntegerArg k, IntegerArg axis = -1, bool largest = true, Site s = Site::current()) const&;
-  Sorted topk(IntegerArg k, IntegerArg axis = -1, bool largest = true, Site s = Site::current()) &&;
-  Tensor argsort(IntegerArg axis = -1, bool descending = false, Site s = Site::current()) const&;
-  Tensor argsort(IntegerArg axis = -1, bool descending = false, Site s = Site::current()) &&;
-  std::vector<Tensor> nonzero(Site s = Site::current()) const;
-  Tensor reshape(ShapeArg shape, Site s = Site::current()) const&;
-  Tensor reshape(ShapeArg shape, Site s = Site::current()) &&;
-  Tensor view(ShapeArg shape, Site s = Site::current()) const&;
-  Tensor view(ShapeArg shape, Site s = Site::current()) &&;
-  Tensor expand(ShapeArg shape, Site s = Site::current()) const&;
-  Tensor expand(ShapeArg shape, Site s = Site::current()) &&;
-  Tensor tile(ShapeArg repetitions, Site s = Site::current()) const&;
-  Tensor tile(ShapeArg repetitions, Site s = Site::current()) &&;
-  Tensor flip(Axes axes = {}, Site s = Site::current()) const&;
-  Tensor flip(Axes axes = {}, Site s = Site::current()) &&;
-  Tensor flatten(Site s = Site::current()) const&;
-  Tensor flatten(Site s = Site::current()) &&;
-  Tensor flatten(IntegerArg start, IntegerArg end = -1, Site s = Site::current()) const&;
-  Tensor flatten(IntegerArg start, IntegerArg end = -1, Site s = Site::current()) &&;
-  Tensor ravel(Site s = Site::current()) const&;
-  Tensor ravel(Site s = Site::current()) &&;
-  Tensor squeeze(Axes axes = {}, Site s = Site::current()) const&;
-  Tensor squeeze(Axes axes = {}, Site s = Site::current()) &&;
-  Tensor unsqueeze(IntegerArg axis, Site s = Site::current()) const&;
-  Tensor unsqueeze(IntegerArg axis, Site s = Site::current()) &&;
-  Tensor transpose(Axes axes = {}, Site s = Site::current()) const&;
-  Tensor transpose(Axes axes = {}, Site s = Site::current()) &&;
-  Tensor transpose(IntegerArg a, IntegerArg b, Site s = Site::current()) const&;
-  Tensor transpose(IntegerArg a, IntegerArg b, Site s = Site::current()) &&;
-  Tensor permute(Axes axes, Site s = Site::current()) const&;
-  Tensor permute(Axes axes, Site s = Site::current()) &&;
-  Tensor swapaxes(IntegerArg a, IntegerArg b, Site s = Site::current()) const&;
-  Tensor swapaxes(IntegerArg a, IntegerArg b, Site s = Site::current()) &&;
-  /// Reverses the axes.
-  Tensor T(Site s = Site::current()) const&;
-  Tensor T(Site s = Site::current()) &&;
+#define LAZY_MEMBER(result, name, function, site, parameters, ...) \
+  result name parameters const&;                                   \
+  result name parameters&&;
+#define LAZY_MEMBER_OF_OPS LAZY_MEMBER
+#define LAZY_MEMBER_OF_INDEXING LAZY_MEMBER
+#define LAZY_MEMBER_OF_NN LAZY_MEMBER
+#define LAZY_OR(value) = value
+#include "lazy/core/tensor_members.def"
+#undef LAZY_MEMBER
+
   /// Returns the transpose of a matrix; of fewer dimensions x itself. ShapeError for more.
   Tensor t(Site s = Site::current()) const&;
   Tensor t(Site s = Site::current()) &&;
-  /// Exchanges the last two axes.
-  Tensor mT(Site s = Site::current()) const&;
-  Tensor mT(Site s = Site::current()) &&;
-  Tensor astype(DType dtype, Site s = Site::current()) const&;
-  Tensor astype(DType dtype, Site s = Site::current()) &&;
   /// Returns a tensor that shares no memory with the user (values of from_blob are copied; others can't
   /// change).
   Tensor copy(Site s = Site::current()) const;
@@ -268,48 +187,6 @@ class Tensor {
   /// of (N, spatial..., C). Both hold for one channel or one element in each. Views that aren't computed yet:
   /// false.
   bool is_contiguous(ChannelLayout format = channels_first, Site s = Site::current()) const;
-  Tensor clip(Arg low, Arg high) const&;
-  Tensor clip(Arg low, Arg high) &&;
-  Tensor round(Site s = Site::current()) const&;
-  Tensor round(Site s = Site::current()) &&;
-  Tensor round(IntegerArg decimals, Site s = Site::current()) const&;
-  Tensor round(IntegerArg decimals, Site s = Site::current()) &&;
-  Tensor dot(Arg other) const&;
-  Tensor dot(Arg other) &&;
-  Tensor matmul(Arg other) const&;
-  Tensor matmul(Arg other) &&;
-  Tensor mm(Arg other) const&;
-  Tensor mm(Arg other) &&;
-  Tensor pow(Arg exponent) const&;
-  Tensor pow(Arg exponent) &&;
-  Tensor clamp(Arg low, Arg high) const&;
-  Tensor clamp(Arg low, Arg high) &&;
-  Tensor abs(Site s = Site::current()) const&;
-  Tensor abs(Site s = Site::current()) &&;
-  Tensor square(Site s = Site::current()) const&;
-  Tensor square(Site s = Site::current()) &&;
-  Tensor sqrt(Site s = Site::current()) const&;
-  Tensor sqrt(Site s = Site::current()) &&;
-  Tensor exp(Site s = Site::current()) const&;
-  Tensor exp(Site s = Site::current()) &&;
-  Tensor log(Site s = Site::current()) const&;
-  Tensor log(Site s = Site::current()) &&;
-  Tensor tanh(Site s = Site::current()) const&;
-  Tensor tanh(Site s = Site::current()) &&;
-  Tensor sigmoid(Site s = Site::current()) const&;
-  Tensor sigmoid(Site s = Site::current()) &&;
-  Tensor relu(Site s = Site::current()) const&;
-  Tensor relu(Site s = Site::current()) &&;
-  Tensor softmax(IntegerArg axis, Site s = Site::current()) const&;
-  Tensor softmax(IntegerArg axis, Site s = Site::current()) &&;
-  Tensor log_softmax(IntegerArg axis, Site s = Site::current()) const&;
-  Tensor log_softmax(IntegerArg axis, Site s = Site::current()) &&;
-  Tensor take(Arg index, IntegerArg axis) const&;
-  Tensor take(Arg index, IntegerArg axis) &&;
-  Tensor gather(IntegerArg axis, Arg index) const&;
-  Tensor gather(IntegerArg axis, Arg index) &&;
-  Tensor masked_fill(Arg mask, Arg value) const&;
-  Tensor masked_fill(Arg mask, Arg value) &&;
 
  protected:
   /// Throws Error if the Tensor is default-constructed.

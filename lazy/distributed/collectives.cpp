@@ -1,5 +1,6 @@
 #include "lazy/distributed/collectives.hpp"
 
+#include "jit/built_in/registry.hpp"
 #include "lazy/autograd/backward.hpp"
 #include "lazy/core/operands.hpp"
 #include "lazy/distributed/exchange.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include "jit/calls/recurrent.hpp"
+#include "jit/built_in/nn/recurrent.hpp"
 #include "lazy/formula/formula.hpp"
 
 namespace lazy::detail {

@@ -52,10 +52,6 @@ Handle read_at(const Handle& x, const Handle& index, const Site& s) {
 
 }  // namespace
 
-void Index::throw_above(uint64_t i, const Site& s) {
-  fail<IndexError>(kRead, std::to_string(i) + " is out of range for any axis", s);
-}
-
 // Reading
 
 template <class Place>
@@ -188,7 +184,7 @@ void Selection::write_in_order(const char* op, const Arg& v) {
   // The number of selected elements before an element is the row that it gets.
   Handle row = detail::cast(chosen, int64, s);
   if (row->shape[0] > 1)
-    row = detail::record(Op::cumsum, {&row}, int64, row->shape, s, {.ints = {}, .steps = {}, .axes = {0}});
+    row = detail::record(Op::cumsum, {&row}, int64, row->shape, s, jit::Attributes::along(0));
   row = detail::binary(op, Op::subtract, row, constant(1, int64, {}, row, s), s);
   Shape all = selected;
   all[0] = row->shape[0];

@@ -1,6 +1,6 @@
 #include "lazy/indexing/recording.hpp"
 
-#include "jit/calls/compress.hpp"
+#include "jit/built_in/compress.hpp"
 #include "jit/core/rules.hpp"
 #include "lazy/ops/recorder.hpp"
 
@@ -35,7 +35,7 @@ Handle load_at(const char* op, const Handle& x, const Handle& index, int axis, B
   if (nothing || x->shape[axis] == 0) return constant(0, x->dtype, index->shape, x, s);
   const jit::Purpose purpose(called(op));
   return detail::record(Op::gather, {&x, &index}, x->dtype, index->shape, s,
-                        {.ints = {}, .steps = {}, .axes = {axis, static_cast<int64_t>(bounds)}});
+                        jit::Attributes::gather(axis, bounds));
 }
 
 void check_combines(const char* op, const Handle& x, Combine combine, const Site& s) {
@@ -52,9 +52,8 @@ Handle store_at(const char* op, const Handle& x, const Handle& index, const Hand
   check_any(op, x->shape[axis], bounds, s);
   if (x->shape[axis] == 0) return x;
   const jit::Purpose purpose(called(op));
-  return detail::record(
-      Op::scatter, {&x, &index, &values}, x->dtype, x->shape, s,
-      {.ints = {}, .steps = {}, .axes = {axis, static_cast<int64_t>(bounds), static_cast<int64_t>(combine)}});
+  return detail::record(Op::scatter, {&x, &index, &values}, x->dtype, x->shape, s,
+                        jit::Attributes::scatter(axis, bounds, combine));
 }
 
 Handle padded(const Handle& h, int before, int after, const Site& s) {
@@ -93,9 +92,8 @@ Handle zeros_if(const char* otherwise, DType t, const Handle& condition, const S
   one[one.size() - 1] = 1;
   const Handle from = r.broadcast(values(&zero, t, Shape(one.size(), 1), condition, s), one);
   const jit::Purpose purpose(otherwise);
-  const Handle zeros = detail::record(
-      Op::gather, {&from, &is_bad}, t, is_bad->shape, s,
-      {.ints = {}, .steps = {}, .axes = {one.size() - 1, static_cast<int64_t>(Bounds::strict)}});
+  const Handle zeros = detail::record(Op::gather, {&from, &is_bad}, t, is_bad->shape, s,
+                                      jit::Attributes::gather(one.size() - 1, Bounds::strict));
   return r.reshape(zeros, condition->shape);
 }
 

@@ -106,8 +106,7 @@ Tensor masked_scatter(Arg x, Arg mask, Arg source) {
   }
   // The number of selected elements before an element says which one it gets.
   Handle at = r.as(int64, chosen);
-  if (n > 1)
-    at = detail::record(Op::cumsum, {&at}, int64, at->shape, r.site, {.ints = {}, .steps = {}, .axes = {0}});
+  if (n > 1) at = detail::record(Op::cumsum, {&at}, int64, at->shape, r.site, jit::Attributes::along(0));
   at = r.where(chosen, r.op(Op::subtract, at, 1), 0);
   const Handle flat = r.reshape(from, {given});
   const Handle each = load_at(r.name, flat, at, 0, Bounds::check, r.site);

@@ -1,10 +1,10 @@
 // Decomposes matrices, and what follows from singular values: least squares, pseudo-inverses, ranks.
 #include <algorithm>
 
-#include "jit/calls/eig.hpp"
-#include "jit/calls/eigh.hpp"
-#include "jit/calls/qr.hpp"
-#include "jit/calls/svd.hpp"
+#include "jit/built_in/linalg/eig.hpp"
+#include "jit/built_in/linalg/eigh.hpp"
+#include "jit/built_in/linalg/qr.hpp"
+#include "jit/built_in/linalg/svd.hpp"
 #include "lazy/linalg/linalg.hpp"
 #include "lazy/linalg/matrices.hpp"
 

@@ -1,7 +1,7 @@
 // Computes powers, exponentials and products of several matrices.
 #include <limits>
 
-#include "jit/calls/matrix_exp.hpp"
+#include "jit/built_in/linalg/matrix_exp.hpp"
 #include "lazy/linalg/linalg.hpp"
 #include "lazy/linalg/matrices.hpp"
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "jit/calls/eigh.hpp"
-#include "jit/calls/lu.hpp"
-#include "jit/calls/svd.hpp"
+#include "jit/built_in/linalg/eigh.hpp"
+#include "jit/built_in/linalg/lu.hpp"
+#include "jit/built_in/linalg/svd.hpp"
 #include "jit/graph/record.hpp"
 #include "lazy/core/promotion.hpp"
 #include "lazy/ops/diagonals.hpp"

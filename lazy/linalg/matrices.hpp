@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "jit/calls/matrices.hpp"
+#include "jit/built_in/linalg/matrices.hpp"
 #include "lazy/ops/recorder.hpp"
 
 namespace lazy::detail {

@@ -1,9 +1,9 @@
 // Solves systems, by the matrix itself or by its factors.
 #include <cmath>
 
-#include "jit/calls/cholesky.hpp"
-#include "jit/calls/lu.hpp"
-#include "jit/calls/solve_triangular.hpp"
+#include "jit/built_in/linalg/cholesky.hpp"
+#include "jit/built_in/linalg/lu.hpp"
+#include "jit/built_in/linalg/solve_triangular.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/linalg/linalg.hpp"
 #include "lazy/linalg/matrices.hpp"

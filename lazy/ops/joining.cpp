@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "jit/calls/concat.hpp"
+#include "jit/built_in/concat.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/memory_format.hpp"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "jit/calls/gcd.hpp"
+#include "jit/built_in/gcd.hpp"
 #include "lazy/core/promotion.hpp"
 #include "lazy/core/special_values.hpp"
 #include "lazy/ops/recorder.hpp"

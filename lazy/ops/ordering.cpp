@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "jit/calls/select.hpp"
+#include "jit/built_in/select.hpp"
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "support/float_mode.hpp"

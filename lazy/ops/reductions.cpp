@@ -61,7 +61,7 @@ Handle planned(Op op, Handle h, const Plan& p, const Shape& result, const Site& 
       Shape shape = h->shape;
       shape[axis] = 1;
       h = detail::record(op, {&h}, jit::row_of(op).rule == jit::DTypeRule::index ? int64 : h->dtype, shape, s,
-                         {.ints = {}, .steps = {}, .axes = {axis}});
+                         jit::Attributes::along(axis));
     }
     if (wide) h = cast(h, t, s);
   }

@@ -13,7 +13,7 @@ using namespace detail;
 /// Records a scan along an axis.
 Handle scan(const Recorder& r, Op op, const Handle& h, int axis) {
   if (h->shape[axis] <= 1) return h;
-  return detail::record(op, {&h}, h->dtype, h->shape, r.site, {.ints = {}, .steps = {}, .axes = {axis}});
+  return detail::record(op, {&h}, h->dtype, h->shape, r.site, jit::Attributes::along(axis));
 }
 
 /// Returns the axis along which something runs. Without one the tensor is flattened.

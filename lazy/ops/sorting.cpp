@@ -1,6 +1,6 @@
 #include "lazy/ops/sorting.hpp"
 
-#include "jit/calls/sort.hpp"
+#include "jit/built_in/sort.hpp"
 #include "lazy/ops/recorder.hpp"
 
 namespace lazy {

@@ -37,8 +37,8 @@ Tensor dequantize(const Tensor& q, const Affine&, const Scheme&, Site = Site::cu
 /// not cut (Bengio et al., 2013; Jacob et al., 2018); scales have none.
 Tensor fake_quantize(const Tensor& x, const Affine&, const Scheme&, Site = Site::current());
 
-/// Returns integers of 4 bits, uint8 (n, k), two in a byte (n, k / 2): the order of jit/calls/group_dots.hpp.
-/// k is a multiple of 32.
+/// Returns integers of 4 bits, uint8 (n, k), two in a byte (n, k / 2): the order of
+/// jit/built_in/nn/group_dots.hpp. k is a multiple of 32.
 Tensor pack_4(const Tensor& q, Site = Site::current());
 Tensor unpack_4(const Tensor& packed, Site = Site::current());
 

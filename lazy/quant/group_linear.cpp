@@ -1,6 +1,6 @@
 #include "lazy/quant/group_linear.hpp"
 
-#include "jit/calls/group_dots.hpp"
+#include "jit/built_in/nn/group_dots.hpp"
 #include "lazy/core/operands.hpp"
 #include "lazy/formula/formula.hpp"
 

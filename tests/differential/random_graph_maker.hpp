@@ -42,8 +42,35 @@ class Maker {
   Dim new_symbol(Symbol s);
 
   void propose();
-  /// False if the kind that was drawn is impossible.
-  bool pointwise(Statement& s, int a);
+  // These fill in a statement that has register a as its operand and its dimensions, or make statements of
+  // their own. False if there is nothing to add.
+  bool new_input(Statement&, int);
+  bool source(Statement&, int);
+  bool triangle(Statement&, int);
+  bool select(Statement&, int);
+  bool cast(Statement&, int);
+  bool reshape(Statement&, int);
+  bool permute(Statement&, int);
+  bool slice(Statement&, int);
+  bool flip(Statement&, int);
+  bool expand(Statement&, int);
+  bool squeeze(Statement&, int);
+  bool broadcast_to(Statement&, int);
+  bool reduce(Statement&, int);
+  bool scan(Statement&, int);
+  bool matmul(Statement&, int);
+  bool assign(Statement&, int);
+  bool read_or_assign(Statement&, int);
+  bool window(Statement&, int);
+  bool make_convolution(Statement&, int);
+  bool make_attention(Statement&, int);
+  bool make_read_twice(Statement&, int);
+  bool make_loop(Statement&, int);
+  bool sort(Statement&, int);
+  bool join(Statement&, int);
+  bool take(Statement&, int);
+  bool put(Statement&, int);
+  bool pointwise(Statement&, int);
 
   // Statements that come in groups.
   void convolution(int x);

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "jit/built_in/registry.hpp"
 #include "jit/calls/call.hpp"
 #include "jit/graph/record.hpp"
 #include "lazy/lazy.hpp"

@@ -1,6 +1,7 @@
 #include "backends/cpu/calls/calls.hpp"
 
-#include "jit/calls/built_in.hpp"
+#include "backends/cpu/calls/linalg/linalg.hpp"
+#include "jit/built_in/list.hpp"
 
 namespace lazy::cpu_backend {
 

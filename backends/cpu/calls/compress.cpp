@@ -6,7 +6,7 @@
 #include "backends/cpu/calls/calls.hpp"
 #include "backends/cpu/threads/parallel.hpp"
 #include "jit/backend/backend.hpp"
-#include "jit/calls/compress.hpp"
+#include "jit/built_in/compress.hpp"
 
 namespace lazy::cpu_backend {
 namespace {

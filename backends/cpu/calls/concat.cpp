@@ -7,7 +7,7 @@
 #include "backends/cpu/machine/features.hpp"
 #include "backends/cpu/threads/parallel.hpp"
 #include "jit/backend/backend.hpp"
-#include "jit/calls/concat.hpp"
+#include "jit/built_in/concat.hpp"
 
 namespace lazy::cpu_backend {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-#include "jit/calls/group_dots.hpp"
+#include "jit/built_in/nn/group_dots.hpp"
 
 namespace lazy::cpu_backend::group_dots {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "backends/cpu/threads/parallel.hpp"
-#include "jit/calls/recurrent_steps.hpp"
+#include "jit/built_in/nn/recurrent_steps.hpp"
 #include "support/arithmetic.hpp"
 
 namespace lazy::cpu_backend::recurrent {

@@ -7,7 +7,7 @@
 #include "backends/cpu/calls/order/avx512.hpp"
 #include "backends/cpu/calls/order/plain.hpp"
 #include "backends/cpu/calls/order/rows.hpp"
-#include "jit/calls/select.hpp"
+#include "jit/built_in/select.hpp"
 
 namespace lazy::cpu_backend {
 namespace {

@@ -1,5 +1,5 @@
 // Sorts rows: elements become unsigned keys in their order, with their index, and are sorted as words.
-#include "jit/calls/sort.hpp"
+#include "jit/built_in/sort.hpp"
 #include "backends/cpu/calls/calls.hpp"
 #include "backends/cpu/calls/order/avx512.hpp"
 #include "backends/cpu/calls/order/plain.hpp"

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "jit/calls/varlen_attention.hpp"
+#include "jit/built_in/nn/varlen_attention.hpp"
 
 namespace lazy::cpu_backend::varlen {
 

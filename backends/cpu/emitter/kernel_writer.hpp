@@ -33,7 +33,8 @@ class KernelWriter {
   void write();
   asmjit::CodeHolder& code() { return as_->code; }
   const Schedule& schedule() const { return schedule_; }
-  /// Returns the form of a contraction that backends/cpu/contract.hpp launches; nothing for other kernels.
+  /// Returns the form of a contraction that backends/cpu/products/contract.hpp launches; nothing for other
+  /// kernels.
   virtual std::optional<ContractionForm> contraction() const { return {}; }
 
  protected:

@@ -1,6 +1,6 @@
 // Describes contractions: sums over k of left(m, k) * right(k, n), where each side is one operand, perhaps
 // widened. Generated code multiplies tiles of rows by vectors; both sides reach it either as they lie in
-// memory or repacked by the launch (backends/cpu/contract.hpp).
+// memory or repacked by the launch (backends/cpu/products/contract.hpp).
 #pragma once
 #include <cstdint>
 #include <optional>

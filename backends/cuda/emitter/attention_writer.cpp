@@ -14,9 +14,9 @@ AttentionWriter::AttentionWriter(const FusedRows& r, const AttentionSchedule& s)
     : rows_(r), schedule_(s), form_(s.form) {
   for (const FusedRows::Inner& i : r.inner) whole_.push_back(i.whole);
   for (size_t m = 0; m < r.members.size(); ++m)
-    writers_.push_back(std::make_unique<Writer>(
-        s.members[m].kernel, s.members[m].schedule,
-        Writer::Member{prelude_, text_, std::to_string(m), r.members[m].inner, whole_}));
+    writers_.push_back(
+        std::make_unique<ProductWriter>(s.members[m].kernel, s.members[m].schedule, prelude_, text_,
+                                        Member{std::to_string(m), &r.members[m].inner, &whole_}));
 }
 
 void AttentionWriter::each(const char* variable, int count, const std::function<void()>& body) {
@@ -46,8 +46,8 @@ const Values& AttentionWriter::evaluate(size_t member, size_t first, size_t last
   };
   place.index = [&](int axis) { return w.index(axis); };
   place.result = [&](uint16_t) { return result; };
-  w.values_.write(text_, first, last, place);
-  return w.values_;
+  w.values().write(text_, first, last, place);
+  return w.values();
 }
 
 std::string AttentionWriter::as_own(int16_t value, const std::string& f32) {
@@ -217,7 +217,7 @@ std::string AttentionWriter::module(size_t function) {
   for (size_t m = 0; m < writers_.size(); ++m) {
     const ScheduledMember& member = schedule_.members[m];
     const std::string n = std::to_string(m);
-    Writer index(member.kernel, member.schedule, {prelude_, indices, n, rows_.members[m].inner, whole_});
+    Writer index(member.kernel, member.schedule, prelude_, indices, {n, &rows_.members[m].inner, &whole_});
     const bool product = m == Attention::kScores || m == form_.last;
     index.write_index(1, product ? member.kernel.rank - 1 : -1);
     structs += index.arguments();

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "backends/cuda/emitter/attention_module.hpp"
-#include "backends/cuda/emitter/writer.hpp"
+#include "backends/cuda/emitter/product_writer.hpp"
 
 namespace lazy::cuda_backend {
 
@@ -96,7 +96,7 @@ class AttentionWriter {
   Prelude prelude_;
   Text text_;
   std::vector<bool> whole_;
-  std::vector<std::unique_ptr<Writer>> writers_;
+  std::vector<std::unique_ptr<ProductWriter>> writers_;
 };
 
 }  // namespace lazy::cuda_backend

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "backends/cuda/emitter/cost.hpp"
+#include "backends/cuda/emitter/reduction_writer.hpp"
 #include "backends/cuda/emitter/types.hpp"
-#include "backends/cuda/emitter/writer.hpp"
 
 namespace lazy::cuda_backend {
 using jit::loop::Form;
@@ -95,9 +95,17 @@ Launch RowsSchedule::plan(uint64_t* args) const {
           static_cast<uint32_t>(warps * bytes)};
 }
 
-/// Writes the member's part: `args`, `row`, `lane` are there.
-void Writer::write_member() {
-  text_.line("const Index" + suffix_ + " i = index_of" + suffix_ + "(args, row);");
+namespace {
+
+class MemberWriter : public ReductionWriter {
+ public:
+  using ReductionWriter::ReductionWriter;
+  /// Writes the member's part: `args`, `row`, `lane` are there.
+  void write();
+};
+
+void MemberWriter::write() {
+  text_.line("const Index" + member_.suffix + " i = index_of" + member_.suffix + "(args, row);");
   text_.line("const i64 begin = 0, end = args.n" + number(k_.sequential) + ";");
   load_fixed();
   if (k_.form == Form::map) {
@@ -119,10 +127,12 @@ void Writer::write_member() {
   values_.write(text_, k_.epilogue, k_.body.size(), place);
   for (const auto& s : k_.stores) {
     if (s.value < k_.epilogue) continue;
-    const bool own = (*inner_)[s.operand] >= 0;
+    const bool own = (*member_.inner)[s.operand] >= 0;
     text_.line((own ? "" : "if (lane == 0) ") + address(s.operand).access() + " = " + values_[s.value] + ";");
   }
 }
+
+}  // namespace
 
 std::string emit(const FusedRows& r, const RowsSchedule& s, size_t) {
   Prelude prelude;
@@ -130,15 +140,13 @@ std::string emit(const FusedRows& r, const RowsSchedule& s, size_t) {
   std::vector<bool> whole;
   for (const RowsSchedule::Own& v : s.own) whole.push_back(v.whole);
   std::string structs, all;
-  std::vector<Writer> writers;
-  writers.reserve(r.members.size());
   bool halves[2] = {};
   const std::string& at = r.members.back().kernel.at;
   for (size_t m = 0; m < r.members.size(); ++m) {
     const ScheduledMember& member = s.members[m];
     const std::string n = number(static_cast<int64_t>(m));
     {
-      Writer index(member.kernel, member.schedule, {prelude, indices, n, r.members[m].inner, whole});
+      Writer index(member.kernel, member.schedule, prelude, indices, {n, &r.members[m].inner, &whole});
       index.write_index(1);
       structs += index.arguments();
     }
@@ -177,7 +185,7 @@ std::string emit(const FusedRows& r, const RowsSchedule& s, size_t) {
       body.line("// " + member.kernel.name + (member.kernel.at.empty() ? "" : " at " + member.kernel.at));
     body.open("");
     body.line("const Args" + n + "& args = all.s" + n + ";");
-    Writer(member.kernel, member.schedule, {prelude, body, n, r.members[m].inner, whole}).write_member();
+    MemberWriter(member.kernel, member.schedule, prelude, body, {n, &r.members[m].inner, &whole}).write();
     body.close();
     if (m + 1 < r.members.size()) body.line("__syncwarp(0xffffffffu);");
   }

@@ -278,7 +278,7 @@ bool Schedule::plan_mma(uint64_t* args, std::vector<Launch>& launches, int multi
   if (!has_mma() || rows < kLeastMma || columns < kLeastMma || steps < kLeastMma || steps >> 30) return false;
   if (static_cast<double>(rows * columns) * static_cast<double>(steps) < kWorthTensorCores) return false;
   const Side left = side_of(args, left_, row_axis_), right = side_of(args, right_, column_axis_);
-  // The text reads these bits in Writer::mma_side.
+  // The text reads these bits in ProductWriter::mma_side.
   args[ArgLayout::kPlanned] =
       static_cast<uint64_t>(left.wide | right.wide << 1 | left.turned << 2 | right.turned << 3);
   const auto tiles = [&](int64_t tile) { return planes * divide_up(rows, tile) * divide_up(columns, tile); };

@@ -1,11 +1,11 @@
 // Writes reductions along another axis than the last. A block of threads has 32 columns, or blocks of
 // columns, side by side: each of its four warps has one of the partial accumulators, which meet in shared
 // memory.
-#include "backends/cuda/emitter/writer.hpp"
+#include "backends/cuda/emitter/reduction_writer.hpp"
 
 namespace lazy::cuda_backend {
 
-void Writer::write_columns() {
+void ReductionWriter::write_columns() {
   write_index(1);
   write_part_type();
   const std::string n = "args.n" + std::to_string(k_.sequential);
@@ -49,6 +49,10 @@ void Writer::write_columns() {
   text_.close();
   write_combine();
   if (schedule_.has_staged()) write_staged();
+}
+
+void write_columns(const jit::loop::LoopKernel& k, const Schedule& s, ModuleText& m) {
+  ReductionWriter(k, s, m).write_columns();
 }
 
 }  // namespace lazy::cuda_backend

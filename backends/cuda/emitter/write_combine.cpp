@@ -1,18 +1,11 @@
 // Writes the second function of a reduction in several blocks, which combines their results from left to
 // right. A warp has one result: its lanes load blocks' results side by side, then each in turn is sent to all
 // lanes.
-#include "backends/cuda/emitter/writer.hpp"
+#include "backends/cuda/emitter/reduction_writer.hpp"
 
 namespace lazy::cuda_backend {
 
-std::string Writer::result_count() const {
-  std::string s;
-  for (int a = 0; a < k_.rank; ++a)
-    if (a != k_.sequential) s += (s.empty() ? "(u32)args.n" : " * (u32)args.n") + std::to_string(a);
-  return s.empty() ? "1" : s;
-}
-
-void Writer::write_part_type() {
+void ReductionWriter::write_part_type() {
   text_.line("");
   text_.line("// Results of one block, in scratch memory.");
   text_.open("struct Part");
@@ -21,7 +14,13 @@ void Writer::write_part_type() {
   text_.close("};");
 }
 
-void Writer::write_combine() {
+void ReductionWriter::write_part(const std::string& at,
+                                 const std::function<std::string(size_t j)>& accumulator) {
+  for (size_t j = 0; j < reductions_.size(); ++j)
+    text_.line("((Part*)args.scratch)[" + at + "]." + reductions_.name(j) + " = " + accumulator(j) + ";");
+}
+
+void ReductionWriter::write_combine() {
   open_function(1, static_cast<int>(kCombineThreads));
   text_.line("const u32 lane = threadIdx.x % 32, parts = (u32)args.split;");
   text_.line("const u32 result = blockIdx.x * " + std::to_string(kCombineThreads / 32) +

@@ -1,29 +1,23 @@
 // Writes scans: a thread has one line, for a running sum's order is strictly ascending. Loads of the next
 // steps are under way at once; an output may lie where an input does, and each element is loaded before it is
 // stored.
-#include "backends/cuda/emitter/writer.hpp"
+#include "backends/cuda/emitter/layouts.hpp"
 
 namespace lazy::cuda_backend {
 namespace {
+
 constexpr int kWarpLineLoads = 4;
-}
 
-void Writer::open_sequence(const std::function<void()>& add) {
-  write_index(1);
-  open_function(0, schedule_.threads);
-  text_.line("const u32 item = blockIdx.x * " + std::to_string(schedule_.threads) + " + threadIdx.x;");
-  text_.line("if (item >= " + result_count() + ") return;");
-  text_.line("const Index i = index_of(args, item);");
-  text_.line("const i64 end = args.n" + std::to_string(k_.sequential) + ";");
-  load_fixed();
-  for (size_t j = 0; j < reductions_.size(); ++j)
-    text_.line(reductions_.type(j) + " " + reductions_.name(j) + " = " + reductions_.start(j) + ";");
-  text_.open("for (i64 first = 0; first < end; first += " + std::to_string(schedule_.unroll) + ")");
-  write_steps("1", add);
-  text_.close();
-}
+class LinesWriter : public Writer {
+ public:
+  using Writer::Writer;
+  void write();
 
-void Writer::write_lines() {
+ private:
+  void write_warp_lines();
+};
+
+void LinesWriter::write() {
   open_sequence({});
   text_.close();
   if (schedule_.functions.size() > 1) write_warp_lines();
@@ -31,7 +25,7 @@ void Writer::write_lines() {
 
 // Writes scans of few lines: a warp has one. Its lanes load and compute neighbours; each lane's value in turn
 // is added by all of them.
-void Writer::write_warp_lines() {
+void LinesWriter::write_warp_lines() {
   const std::string n = std::to_string(kWarpLineLoads);
   std::vector<int> moving;
   for (const int o : loaded(0, body_end()))
@@ -84,6 +78,12 @@ void Writer::write_warp_lines() {
   text_.close();
   text_.close();
   text_.close();
+}
+
+}  // namespace
+
+void write_lines(const jit::loop::LoopKernel& k, const Schedule& s, ModuleText& m) {
+  LinesWriter(k, s, m).write();
 }
 
 }  // namespace lazy::cuda_backend

@@ -5,19 +5,19 @@
 // that the cache lines it loads are used completely.
 #include <bit>
 
+#include "backends/cuda/emitter/map_writer.hpp"
 #include "backends/cuda/emitter/types.hpp"
-#include "backends/cuda/emitter/writer.hpp"
 
 namespace lazy::cuda_backend {
 
-void Writer::write_map() {
+void MapWriter::write() {
   write_index(1);
   if (schedule_.transposed_axis >= 0) write_turned_index();
   write_elements();
   if (schedule_.vector > 1) write_vectors();
 }
 
-void Writer::write_turned_index() {
+void MapWriter::write_turned_index() {
   const int last = k_.rank - 1, transposed = schedule_.transposed_axis;
   const std::string tile = std::to_string(kTurnedTile),
                     bits = std::to_string(std::countr_zero(unsigned{kTurnedTile}));
@@ -46,7 +46,7 @@ void Writer::write_turned_index() {
 
 /// Opens a loop over the elements of the thread, with `i` in scope until close_elements(). `first` and
 /// `count` are there.
-void Writer::open_elements() {
+void MapWriter::open_elements() {
   const int n = schedule_.unroll, transposed = schedule_.transposed_axis, last = k_.rank - 1;
   text_.line("#pragma unroll");
   text_.open("for (int u = 0; u < " + std::to_string(n) + "; ++u)");
@@ -63,12 +63,12 @@ void Writer::open_elements() {
     text_.line("const Index i = index_of(args, item);");
   }
 }
-void Writer::close_elements() {
+void MapWriter::close_elements() {
   text_.close();
   text_.close();
 }
 
-void Writer::write_element() {
+void MapWriter::write_element() {
   Place place;
   place.load = [&](uint16_t o) { return address(o).access(); };
   place.index = [&](int axis) { return index(axis); };
@@ -76,7 +76,7 @@ void Writer::write_element() {
   store(0, k_.body.size());
 }
 
-void Writer::write_elements() {
+void MapWriter::write_elements() {
   const int n = schedule_.unroll;
   open_function(0, schedule_.threads);
   if (schedule_.transposed_axis < 0) {
@@ -107,6 +107,10 @@ void Writer::write_elements() {
   store(0, k_.body.size());
   close_elements();
   text_.close();
+}
+
+void write_map(const jit::loop::LoopKernel& k, const Schedule& s, ModuleText& m) {
+  MapWriter(k, s, m).write();
 }
 
 }  // namespace lazy::cuda_backend

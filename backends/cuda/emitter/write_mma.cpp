@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "backends/cuda/emitter/cost.hpp"
+#include "backends/cuda/emitter/product_writer.hpp"
 #include "backends/cuda/emitter/tiles.hpp"
 #include "backends/cuda/emitter/types.hpp"
-#include "backends/cuda/emitter/writer.hpp"
 
 namespace lazy::cuda_backend {
 using jit::loop::Code;
@@ -195,7 +195,7 @@ bool is_turned(const jit::loop::LoopKernel& k, int operand, int axis) {
 }  // namespace
 
 /// Returns the expression that makes a side. `flag` is of Schedule::plan_mma.
-std::string Writer::mma_side(int operand, int axis, const char* first, int flag, const char* stages) {
+std::string ProductWriter::mma_side(int operand, int axis, const char* first, int flag, const char* stages) {
   const auto& stride = k_.operands[static_cast<size_t>(operand)].stride;
   const auto planned = [](int flags) { return "(args.planned & " + number(flags) + ") != 0"; };
   const std::string turned = is_turned(k_, operand, axis)            ? "true"
@@ -207,7 +207,7 @@ std::string Writer::mma_side(int operand, int axis, const char* first, int flag,
 }
 
 /// Writes the epilogue of a warp's rows and columns from `row` and `column` on, 32 of each, after spread().
-void Writer::write_mma_epilogue() {
+void ProductWriter::write_mma_epilogue() {
   const bool by_rows = goes_by_rows(k_);
   const int row_axis = k_.contraction.row, column_axis = k_.rank - 1;
   const int across = by_rows ? row_axis : column_axis, down = by_rows ? column_axis : row_axis;
@@ -255,7 +255,7 @@ void Writer::write_mma_epilogue() {
   text_.close();
 }
 
-void Writer::write_mma() {
+void ProductWriter::write_mma() {
   const int row_axis = k_.contraction.row, column_axis = k_.rank - 1;
   const int left = operand_of(k_, k_.contraction.left), right = operand_of(k_, k_.contraction.right);
   const std::string type = spelled(k_.operands[static_cast<size_t>(left)].dtype);

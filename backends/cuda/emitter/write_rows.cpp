@@ -1,15 +1,15 @@
 // Writes reductions along the last axis. A warp has one block of a row: lane l has the elements l, l + 32,
 // ..., so that its partial accumulators are private to it; folds go by shuffles. Of rows of at most 16
 // elements a warp has several.
-#include "backends/cuda/emitter/writer.hpp"
+#include "backends/cuda/emitter/reduction_writer.hpp"
 
 namespace lazy::cuda_backend {
 
-std::string Writer::folded(size_t j) const {
+std::string ReductionWriter::folded(size_t j) const {
   return reductions_.name(j) + (partials_of_lane(k_.reductions[j]) == 2 ? "[0]" : "");
 }
 
-void Writer::write_lane_sums() {
+void ReductionWriter::write_lane_sums() {
   for (size_t j = 0; j < reductions_.size(); ++j) {
     const std::string start = reductions_.start(j);
     const bool two = partials_of_lane(k_.reductions[j]) == 2;
@@ -37,7 +37,7 @@ void Writer::write_lane_sums() {
   text_.close();
 }
 
-void Writer::write_rows() {
+void ReductionWriter::write_rows() {
   write_index(1);
   write_part_type();
   const std::string n = "args.n" + std::to_string(k_.sequential), threads = std::to_string(schedule_.threads);
@@ -66,6 +66,10 @@ void Writer::write_rows() {
   write_combine();
   if (schedule_.has_staged()) write_staged();
   if (schedule_.has_short_rows()) write_short();
+}
+
+void write_rows(const jit::loop::LoopKernel& k, const Schedule& s, ModuleText& m) {
+  ReductionWriter(k, s, m).write_rows();
 }
 
 }  // namespace lazy::cuda_backend

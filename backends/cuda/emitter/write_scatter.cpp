@@ -1,13 +1,21 @@
 // Writes scatters: a thread has a line, whose updates it does in ascending order. Of few lines several
 // threads have one: each goes through all of the updates and does those of the elements that it owns.
 #include "backends/cuda/emitter/expression.hpp"
+#include "backends/cuda/emitter/layouts.hpp"
 #include "backends/cuda/emitter/types.hpp"
-#include "backends/cuda/emitter/writer.hpp"
 
 namespace lazy::cuda_backend {
 using jit::Op;
 
-void Writer::write_scatter() {
+namespace {
+
+class ScatterWriter : public Writer {
+ public:
+  using Writer::Writer;
+  void write();
+};
+
+void ScatterWriter::write() {
   const jit::loop::Store& s = k_.stores[0];
   const DType type = k_.operands[s.operand].dtype, wide = compute_type(type);
   write_index(1);
@@ -40,6 +48,12 @@ void Writer::write_scatter() {
   text_.close();
   text_.close();
   text_.close();
+}
+
+}  // namespace
+
+void write_scatter(const jit::loop::LoopKernel& k, const Schedule& s, ModuleText& m) {
+  ScatterWriter(k, s, m).write();
 }
 
 }  // namespace lazy::cuda_backend

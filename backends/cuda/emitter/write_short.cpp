@@ -1,11 +1,11 @@
 // Writes reductions of many rows of at most kShortRow elements: a thread has a row, each element a partial
 // accumulator. Partials past the row's end would stay as they start, so folding begins at kShortRow instead
 // of at the loop IR's number of them.
-#include "backends/cuda/emitter/writer.hpp"
+#include "backends/cuda/emitter/reduction_writer.hpp"
 
 namespace lazy::cuda_backend {
 
-void Writer::write_short() {
+void ReductionWriter::write_short() {
   const std::string most = std::to_string(kShortRow);
   const auto name = [&](size_t j) { return reductions_.name(j); };
   const auto ordered = [&](size_t j) { return is_ordered(k_.reductions[j]); };

@@ -4,8 +4,8 @@
 // once though each accumulator's order is fixed.
 #include <algorithm>
 
+#include "backends/cuda/emitter/reduction_writer.hpp"
 #include "backends/cuda/emitter/types.hpp"
-#include "backends/cuda/emitter/writer.hpp"
 
 namespace lazy::cuda_backend {
 
@@ -25,7 +25,7 @@ int staged_loads(const jit::loop::LoopKernel& k) {
   return 0;
 }
 
-void Writer::write_staged() {
+void ReductionWriter::write_staged() {
   const bool inner = schedule_.layout == Layout::rows, folds = inner || schedule_.layout == Layout::columns;
   const int loads = staged_loads(k_), tile = loads * kStagedThreads;
   const std::string threads = std::to_string(kStagedThreads), n = "args.n" + std::to_string(k_.sequential);
@@ -161,7 +161,7 @@ void Writer::write_staged() {
 
 /// Writes the end of the function: what threads have accumulated meets in shared memory, is folded in halves
 /// and stored.
-void Writer::write_staged_fold(bool inner, const std::function<int(size_t j)>& partials) {
+void ReductionWriter::write_staged_fold(bool inner, const std::function<int(size_t j)>& partials) {
   const auto name = [&](size_t j) { return reductions_.name(j); };
   bool meet = false;
   for (size_t j = 0; j < reductions_.size(); ++j) {

@@ -3,9 +3,10 @@
 // ascending, as the loop IR says.
 #include "backends/cuda/emitter/cost.hpp"
 #include "backends/cuda/emitter/expression.hpp"
+#include "backends/cuda/emitter/product_writer.hpp"
+#include "backends/cuda/emitter/reduction_writer.hpp"
 #include "backends/cuda/emitter/tiles.hpp"
 #include "backends/cuda/emitter/types.hpp"
-#include "backends/cuda/emitter/writer.hpp"
 
 namespace lazy::cuda_backend {
 using jit::loop::Side;
@@ -21,13 +22,14 @@ constexpr int kUnrolledEpilogue = 24;
 
 }  // namespace
 
-bool Writer::packed_along(const Side& side, int axis) const {
+bool ProductWriter::packed_along(const Side& side, int axis) const {
   return k_.operands[static_cast<size_t>(operand_of(k_, side))].stride[axis] == Stride::unit;
 }
 
 // Loads a tile of a side. Neighbouring threads go along `axis` of the tile if the operand is packed there,
 // else along the sequential axis.
-void Writer::load_tile(const char* name, const Side& side, int axis, const std::string& origin, int tile) {
+void ProductWriter::load_tile(const char* name, const Side& side, int axis, const std::string& origin,
+                              int tile) {
   const int operand = operand_of(k_, side);
   const bool along = packed_along(side, axis);
   const std::string member = "i.i" + number(axis), count = "(u32)args.n" + number(axis);
@@ -51,13 +53,13 @@ void Writer::load_tile(const char* name, const Side& side, int axis, const std::
   text_.close();
 }
 
-std::string Writer::place_in_tile(const Side& side, int axis, int tile) const {
+std::string ProductWriter::place_in_tile(const Side& side, int axis, int tile) const {
   const std::string long_side = number(tile), depth = number(kDepth);
   return packed_along(side, axis) ? "[e / " + long_side + "][e % " + long_side + "]"
                                   : "[e % " + depth + "][e / " + depth + "]";
 }
 
-void Writer::write_tiles() {
+void ProductWriter::write() {
   const jit::loop::Contraction& form = k_.contraction;
   const int column_axis = k_.rank - 1;
   const std::string type = reductions_.type(0), tile = number(kTile), depth = number(kDepth),
@@ -141,8 +143,12 @@ void Writer::write_tiles() {
   text_.close();
   text_.close();
   text_.close();
-  if (schedule_.has_staged()) write_staged();
+  if (schedule_.has_staged()) ReductionWriter(k_, schedule_, prelude_, text_).write_staged();
   if (schedule_.has_mma()) write_mma();
+}
+
+void write_tiles(const jit::loop::LoopKernel& k, const Schedule& s, ModuleText& m) {
+  ProductWriter(k, s, m).write();
 }
 
 }  // namespace lazy::cuda_backend

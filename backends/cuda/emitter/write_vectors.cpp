@@ -1,10 +1,10 @@
 // Maps, a vector of neighbours along the last axis at a time: 16 bytes of the widest operand. What stays in
 // place along that axis is loaded once a vector.
-#include "backends/cuda/emitter/writer.hpp"
+#include "backends/cuda/emitter/map_writer.hpp"
 
 namespace lazy::cuda_backend {
 
-void Writer::write_vectors() {
+void MapWriter::write_vectors() {
   const int last = k_.rank - 1, n = schedule_.unroll;
   const std::string v = std::to_string(schedule_.vector), threads = std::to_string(schedule_.threads);
   const auto neighbours = [&](int o) {

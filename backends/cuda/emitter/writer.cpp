@@ -45,7 +45,7 @@ std::string Writer::element_type(int operand) const {
 std::string Writer::arguments() const {
   Text t;
   t.line("// The words of a launch; strides in bytes.");
-  t.open("struct Args" + suffix_);
+  t.open("struct Args" + member_.suffix);
   t.line("void* context;");
   t.line("char* scratch;");
   t.line("i64 split, planned;");
@@ -72,18 +72,6 @@ std::string Writer::arguments() const {
   return t.take();
 }
 
-std::string Writer::module() {
-  std::string s;
-  if (!k_.name.empty() || !k_.at.empty()) s += "// " + k_.name + (k_.at.empty() ? "" : " at " + k_.at) + "\n";
-  s += "// " + schedule_.text + "\n";
-  const auto uses = [&](DType t) {
-    return std::any_of(k_.body.begin(), k_.body.end(), [&](const auto& in) { return in.type == t; });
-  };
-  s += module_head(uses(float16), uses(bfloat16));
-  s += arguments() + "\n" + prelude_.text() + text_.take();
-  return s;
-}
-
 void Writer::open_function(int which, int threads, int blocks) {
   const std::string name = schedule_.functions[static_cast<size_t>(which)];
   const std::string head = "extern \"C\" __global__ void __launch_bounds__(" + number(threads) +
@@ -106,13 +94,14 @@ void Writer::write_index(int vector, int held) {
     std::string members;
     for (const int a : axes) members += (members.empty() ? "u32 i" : ", i") + number(a);
     text_.line("// Of the parallel axes.");
-    text_.line("struct Index" + suffix_ + " { " + members + (members.empty() ? "};" : "; };"));
+    text_.line("struct Index" + member_.suffix + " { " + members + (members.empty() ? "};" : "; };"));
     axes.erase(std::remove(axes.begin(), axes.end(), held), axes.end());
     if (schedule_.transposed_axis >= 0) return;  // it has a separate index_of
   }
-  text_.open("static __device__ __forceinline__ Index" + suffix_ + (vector > 1 ? " wide" : " ") +
-             (vector > 1 ? "_index_of" : "index_of") + suffix_ + "(const Args" + suffix_ + "& args, u32 at)");
-  text_.line("Index" + suffix_ + " i" + (held < 0 ? ";" : " = {};"));
+  text_.open("static __device__ __forceinline__ Index" + member_.suffix + (vector > 1 ? " wide" : " ") +
+             (vector > 1 ? "_index_of" : "index_of") + member_.suffix + "(const Args" + member_.suffix +
+             "& args, u32 at)");
+  text_.line("Index" + member_.suffix + " i" + (held < 0 ? ";" : " = {};"));
   for (size_t j = axes.size(); j-- > 0;) {
     const std::string member = "i.i" + number(axes[j]), extent = "(u32)args.n" + number(axes[j]);
     const bool in_vectors = vector > 1 && axes[j] == k_.rank - 1;
@@ -134,9 +123,9 @@ Writer::Address Writer::address(int operand) {
   Address result;
   std::string bytes;
   const auto& o = k_.operands[static_cast<size_t>(operand)];
-  if (const int own = inner_ ? (*inner_)[static_cast<size_t>(operand)] : -1; own >= 0) {
+  if (const int own = member_.inner ? (*member_.inner)[static_cast<size_t>(operand)] : -1; own >= 0) {
     const std::string name = "own" + number(own);
-    if (!(*whole_)[static_cast<size_t>(own)]) return {name, "0"};
+    if (!(*member_.whole)[static_cast<size_t>(own)]) return {name, "0"};
     if (o.output) return {name, "r"};
     prelude_.need("at");  // a reader may begin further on
     return {"at(" + name + ", (i64)args." + operand_name(operand) + ")", "r"};
@@ -157,6 +146,13 @@ Writer::Address Writer::address(int operand) {
     result.base = "at(" + result.base + ", " + bytes + ")";
   }
   return result;
+}
+
+std::string Writer::result_count() const {
+  std::string s;
+  for (int a = 0; a < k_.rank; ++a)
+    if (a != k_.sequential) s += (s.empty() ? "(u32)args.n" : " * (u32)args.n") + std::to_string(a);
+  return s.empty() ? "1" : s;
 }
 
 void Writer::load_where_it_stands() {
@@ -297,23 +293,19 @@ void Writer::write_epilogue(const std::function<std::string(size_t j)>& accumula
   store(k_.epilogue, k_.body.size());
 }
 
-void Writer::write_part(const std::string& at, const std::function<std::string(size_t j)>& accumulator) {
+void Writer::open_sequence(const std::function<void()>& add) {
+  write_index(1);
+  open_function(0, schedule_.threads);
+  text_.line("const u32 item = blockIdx.x * " + std::to_string(schedule_.threads) + " + threadIdx.x;");
+  text_.line("if (item >= " + result_count() + ") return;");
+  text_.line("const Index i = index_of(args, item);");
+  text_.line("const i64 end = args.n" + std::to_string(k_.sequential) + ";");
+  load_fixed();
   for (size_t j = 0; j < reductions_.size(); ++j)
-    text_.line("((Part*)args.scratch)[" + at + "]." + reductions_.name(j) + " = " + accumulator(j) + ";");
-}
-
-std::string emit(const jit::loop::LoopKernel& k, const Schedule& schedule) {
-  Writer w(k, schedule);
-  switch (schedule.layout) {
-    case Layout::map: w.write_map(); break;
-    case Layout::rows: w.write_rows(); break;
-    case Layout::columns: w.write_columns(); break;
-    case Layout::outputs: w.write_outputs(); break;
-    case Layout::tiles: w.write_tiles(); break;
-    case Layout::lines: w.write_lines(); break;
-    case Layout::scatter: w.write_scatter(); break;
-  }
-  return w.module();
+    text_.line(reductions_.type(j) + " " + reductions_.name(j) + " = " + reductions_.start(j) + ";");
+  text_.open("for (i64 first = 0; first < end; first += " + std::to_string(schedule_.unroll) + ")");
+  write_steps("1", add);
+  text_.close();
 }
 
 }  // namespace lazy::cuda_backend

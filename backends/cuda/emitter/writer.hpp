@@ -1,5 +1,5 @@
 // Declares what the writers of all layouts share: the kernel, the module's text under way, arguments and
-// addresses.
+// addresses. Each family of layouts has a class that derives from Writer.
 #pragma once
 #include <string>
 
@@ -15,96 +15,41 @@ namespace lazy::cuda_backend {
 /// Returns what a module begins with: names of the types, those of the 16-bit floats if they are used.
 std::string module_head(bool uses_float16, bool uses_bfloat16);
 
+/// Holds a module's text under way: functions that it calls, and what is written of its own.
+struct ModuleText {
+  Prelude prelude;
+  Text text;
+};
+
+/// Describes one of several kernels in a module (rows_module.cpp): its types and functions end in `suffix`.
+/// Operand o is value number inner[o] of the row, unless that is negative; whole[v]: true if value v has an
+/// element for each index.
+struct Member {
+  std::string suffix;
+  const std::vector<int16_t>* inner = nullptr;  // null: the module has one kernel
+  const std::vector<bool>* whole = nullptr;
+};
+
 class Writer {
  public:
-  Writer(const jit::loop::LoopKernel& k, const Schedule& s)
+  Writer(const jit::loop::LoopKernel& k, const Schedule& s, Prelude& prelude, Text& text, Member m = {})
       : k_(k),
         schedule_(s),
-        prelude_(own_prelude_),
-        text_(own_text_),
-        values_(k, prelude_),
-        reductions_(k, prelude_) {
+        prelude_(prelude),
+        text_(text),
+        values_(k, prelude),
+        reductions_(k, prelude),
+        member_(std::move(m)) {
     load_where_it_stands();
   }
+  Writer(const jit::loop::LoopKernel& k, const Schedule& s, ModuleText& m)
+      : Writer(k, s, m.prelude, m.text) {}
 
-  /// Describes one of several kernels in a module (rows_module.cpp): its types and functions end in `suffix`.
-  /// Operand o is value number inner[o] of the row, unless that is negative; whole[v]: true if value v has an
-  /// element for each index.
-  struct Member {
-    Prelude& prelude;
-    Text& text;
-    std::string suffix;
-    const std::vector<int16_t>& inner;
-    const std::vector<bool>& whole;
-  };
-  Writer(const jit::loop::LoopKernel& k, const Schedule& s, const Member& m)
-      : k_(k),
-        schedule_(s),
-        prelude_(m.prelude),
-        text_(m.text),
-        values_(k, prelude_),
-        reductions_(k, prelude_),
-        suffix_(m.suffix),
-        inner_(&m.inner),
-        whole_(&m.whole) {
-    load_where_it_stands();
-  }
   std::string arguments() const;
   /// Writes `Index index_of(args, at)`: the indices of the parallel axes of the at-th of their box, last axis
   /// fastest. With `vector` > 1 one step of the last axis is that many elements; the function is then called
   /// wide_index_of. `held`: an axis that is not counted, but set by the caller.
   void write_index(int vector, int held = -1);
-  /// Writes what a warp does for its row: the sequential axis is the last one, in a map too.
-  void write_member();
-
-  /// Returns the complete module: what has been written, after the arguments and the prelude it needs.
-  std::string module();
-
-  // --- one file each ---
-  void write_map();
-  void write_rows();
-  void write_columns();
-  void write_combine();
-  void write_staged();
-  void write_short();
-  void write_outputs();
-  void write_tiles();
-  void write_mma();
-  void write_lines();
-  void write_scatter();
-
- private:
-  friend class AttentionWriter;
-  void load_where_it_stands();
-  void write_staged_fold(bool inner, const std::function<int(size_t j)>& partials);
-  void write_elements();
-  void write_vectors();
-  void open_elements();
-  void close_elements();
-  /// Writes the body at `i`, loads and stores where they are.
-  void write_element();
-  void write_turned_index();
-  void write_warp_lines();
-  /// Loads into `side`_next of each thread: elements of one side of a product, `tile` of them along `axis`
-  /// from `origin` on, for the kDepth steps from `next` on; 0 from `end` on and past the axis' last. Also
-  /// writes where in shared memory the u-th of a thread belongs, `e` being its number.
-  void load_tile(const char* name, const jit::loop::Side&, int axis, const std::string& origin, int tile);
-  std::string place_in_tile(const jit::loop::Side&, int axis, int tile) const;
-  bool packed_along(const jit::loop::Side&, int axis) const;
-  /// Returns the bytes from one index of an axis to the next, as an expression; `args`: where its word is.
-  std::string stride_text(int operand, int axis, const std::string& args = "args") const;
-  std::string mma_side(int operand, int axis, const char* first, int flag, const char* stages);
-  void write_mma_epilogue();
-  /// Begins function `which`: writes its head, and `args`. `blocks` of it, if given, are to fit a
-  /// multiprocessor.
-  void open_function(int which, int threads, int blocks = 0);
-  /// Returns the product of the parallel extents.
-  std::string result_count() const;
-  void write_part_type();
-  /// Writes the accumulators of a lane, and what it adds to them from `begin + lane` on to `end`, folded over
-  /// the lanes.
-  void write_lane_sums();
-  std::string folded(size_t j) const;
 
   /// Holds the address of an operand's element: base, and how many elements on. `i` is an Index, `r` the
   /// index along the sequential axis.
@@ -114,13 +59,24 @@ class Writer {
     std::string access() const { return element.empty() ? "*" + base : base + "[" + element + "]"; }
   };
   Address address(int operand);
+  /// Returns the bytes from one index of an axis to the next, as an expression; `args`: where its word is.
+  std::string stride_text(int operand, int axis, const std::string& args = "args") const;
+  /// Returns the index along an axis, as an expression, in an evaluation at `i` and `r`.
+  std::string index(int axis) const;
+  Values& values() { return values_; }
+
+ protected:
+  /// Begins function `which`: writes its head, and `args`. `blocks` of it, if given, are to fit a
+  /// multiprocessor.
+  void open_function(int which, int threads, int blocks = 0);
+  /// Returns the product of the parallel extents.
+  std::string result_count() const;
+
   bool moves(int operand, int axis) const {
     return k_.operands[static_cast<size_t>(operand)].stride[axis] != jit::loop::Stride::zero;
   }
   std::string operand_name(int operand) const;
   std::string element_type(int operand) const;
-  /// Returns the index along an axis, as an expression, in an evaluation at `i` and `r`.
-  std::string index(int axis) const;
   size_t body_end() const { return k_.has_epilogue() ? k_.epilogue : k_.body.size(); }
   /// Returns the operands that body[first, last) loads, in order, once each.
   std::vector<int> loaded(size_t first, size_t last) const;
@@ -135,6 +91,24 @@ class Writer {
   /// Begins function 0, in which a thread has one index of the parallel axes and goes along the sequential
   /// one, step after step; `add` as above.
   void open_sequence(const std::function<void()>& add);
+  /// Adds a step's values to accumulators of these names.
+  void add(const std::function<std::string(size_t j)>& accumulator);
+
+  /// Writes the epilogue at `i`, on what is in these accumulators, and its stores.
+  void write_epilogue(const std::function<std::string(size_t j)>& accumulator);
+  /// Stores what instructions [first, last) have computed.
+  void store(size_t first, size_t last);
+
+  const jit::loop::LoopKernel& k_;
+  const Schedule& schedule_;
+  Prelude& prelude_;
+  Text& text_;
+  Values values_;
+  Reductions reductions_;
+  const Member member_;
+
+ private:
+  void load_where_it_stands();
   struct Steps {
     std::string stride;
     int count;
@@ -145,27 +119,6 @@ class Writer {
   void close_steps();
   /// Returns the subscript of what the u-th of the steps has to itself.
   std::string step() const { return schedule_.unroll > 1 ? "[u]" : ""; }
-  /// Adds a step's values to accumulators of these names.
-  void add(const std::function<std::string(size_t j)>& accumulator);
-
-  /// Writes the epilogue at `i`, on what is in these accumulators, and its stores.
-  void write_epilogue(const std::function<std::string(size_t j)>& accumulator);
-  /// Writes results of one block into scratch memory.
-  void write_part(const std::string& at, const std::function<std::string(size_t j)>& accumulator);
-  /// Stores what instructions [first, last) have computed.
-  void store(size_t first, size_t last);
-
-  const jit::loop::LoopKernel& k_;
-  const Schedule& schedule_;
-  Prelude own_prelude_;
-  Text own_text_;
-  Prelude& prelude_;
-  Text& text_;
-  Values values_;
-  Reductions reductions_;
-  const std::string suffix_;
-  const std::vector<int16_t>* inner_ = nullptr;
-  const std::vector<bool>* whole_ = nullptr;
 };
 
 }  // namespace lazy::cuda_backend

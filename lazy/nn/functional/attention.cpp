@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "jit/backend/backend.hpp"
+#include "jit/built_in/nn/varlen_attention.hpp"
 #include "jit/calls/call.hpp"
-#include "jit/calls/varlen_attention.hpp"
 #include "lazy/autograd/second_derivatives.hpp"
 #include "lazy/core/operands.hpp"
 #include "lazy/core/policy.hpp"

@@ -1,13 +1,12 @@
 // Implements members of Tensor that are functions of networks.
+#include "lazy/core/members.hpp"
 #include "lazy/nn/functional/activation.hpp"
 
 namespace lazy {
 
-Tensor Tensor::softmax(IntegerArg axis, Site s) const& { return lazy::softmax(Arg(*this, s), axis); }
-Tensor Tensor::softmax(IntegerArg axis, Site s) && { return lazy::softmax(Arg(std::move(*this), s), axis); }
-Tensor Tensor::log_softmax(IntegerArg axis, Site s) const& { return lazy::log_softmax(Arg(*this, s), axis); }
-Tensor Tensor::log_softmax(IntegerArg axis, Site s) && {
-  return lazy::log_softmax(Arg(std::move(*this), s), axis);
-}
+#define LAZY_MEMBER_OF_NN(result, name, function, site, parameters, ...) \
+  LAZY_DEFINE_MEMBER(result, name, function, site, parameters, __VA_ARGS__)
+#define LAZY_OR(value)
+#include "lazy/core/tensor_members.def"
 
 }  // namespace lazy

@@ -55,8 +55,8 @@ std::vector<Handle> expand_layer(const jit::Expanding& e) {
   return recurrent_by_steps(e);
 }
 
-/// Is an intention whose operands and outputs are those of the call (jit/calls/recurrent.hpp), and whose
-/// derivative is that of what it is expanded to.
+/// Is an intention whose operands and outputs are those of the call (jit/built_in/nn/recurrent.hpp), and
+/// whose derivative is that of what it is expanded to.
 constinit const jit::CallDefinition kLayer{
     .name = "recurrent_layer",
     .traits = jit::call_trait::kNoThrow,

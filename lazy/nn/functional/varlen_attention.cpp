@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "jit/backend/registry.hpp"
-#include "jit/calls/varlen_attention.hpp"
+#include "jit/built_in/nn/varlen_attention.hpp"
 #include "lazy/autograd/second_derivatives.hpp"
 #include "lazy/core/operands.hpp"
 #include "lazy/core/policy.hpp"
@@ -20,8 +20,8 @@ using jit::calls::VarlenAttributes;
 constexpr const char* kVarlen = "scaled_dot_product_attention";
 
 // An attention over sequences is an intention; operands and outputs are those of the call
-// (jit/calls/varlen_attention.hpp). Where a backend has no kernel for that, it is made of ops, and a score is
-// computed for each query and each key of all sequences.
+// (jit/built_in/nn/varlen_attention.hpp). Where a backend has no kernel for that, it is made of ops, and a
+// score is computed for each query and each key of all sequences.
 enum VarlenOperand : size_t { kQ, kK, kV, kScale, kQOffsets, kKOffsets, kExtra };
 
 /// Records an attention of ops. Heads come first: (G, H / G, T, S).

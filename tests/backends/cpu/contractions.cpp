@@ -1,8 +1,8 @@
 // Compares contractions of two loaded sides, with every layout, to the reference, to the bit.
-#include "backends/cpu/contract_grid.hpp"
 #include "backends/cpu/emitter/kernel_writer.hpp"
 #include "backends/cpu/machine/features.hpp"
 #include "backends/cpu/packing/pack.hpp"
+#include "backends/cpu/products/grid.hpp"
 #include "backends/cpu/threads/parallel.hpp"
 #include "support/config.hpp"
 #include "tests/backends/cpu/compare.hpp"

@@ -1,4 +1,5 @@
 // Tests calls: ops that are not loop nests, with some that only this test registers.
+#include "jit/built_in/registry.hpp"
 #include "jit/calls/call.hpp"
 
 #include <thread>

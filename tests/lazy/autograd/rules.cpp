@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "jit/calls/built_in.hpp"
+#include "jit/built_in/list.hpp"
 #include "tests/lazy/autograd/gradient_check.hpp"
 
 using namespace lazy;

@@ -1,8 +1,8 @@
 // Computes Cholesky's factors by blocks. Matrices of a batch are shared among threads, else a matrix's own
 // parts.
-#include "jit/calls/cholesky.hpp"
+#include "jit/built_in/linalg/cholesky.hpp"
 
-#include "backends/cpu/calls/calls.hpp"
+#include "backends/cpu/calls/linalg/linalg.hpp"
 #include "backends/cpu/calls/linalg/lu_blocks.hpp"
 #include "backends/cpu/calls/linalg/matrices.hpp"
 

@@ -1,12 +1,12 @@
 // Decomposes matrices by LAPACK, which takes a row-major matrix for its transpose: the matrix's own
 // decomposition follows from that of its transpose, without copies. x^T = L Q gives x = Q^T L^T, and x^T = U
 // S V gives x = V^T S U^T; what is transposed lies row-major in memory then.
-#include "backends/cpu/calls/calls.hpp"
+#include "backends/cpu/calls/linalg/linalg.hpp"
 #include "backends/cpu/calls/linalg/matrices.hpp"
-#include "jit/calls/eig.hpp"
-#include "jit/calls/eigh.hpp"
-#include "jit/calls/qr.hpp"
-#include "jit/calls/svd.hpp"
+#include "jit/built_in/linalg/eig.hpp"
+#include "jit/built_in/linalg/eigh.hpp"
+#include "jit/built_in/linalg/qr.hpp"
+#include "jit/built_in/linalg/svd.hpp"
 
 namespace lazy::cpu_backend {
 namespace {

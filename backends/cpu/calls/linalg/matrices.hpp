@@ -7,7 +7,7 @@
 #include "backends/cpu/calls/linalg/lu_blocks.hpp"
 #include "backends/cpu/threads/parallel.hpp"
 #include "jit/backend/backend.hpp"
-#include "jit/calls/matrices.hpp"
+#include "jit/built_in/linalg/matrices.hpp"
 
 namespace lazy::cpu_backend {
 

@@ -1,11 +1,11 @@
 // Factors and solves: small matrices by plain loops, larger ones by blocks, triangular ones by LAPACK.
 #include <limits>
 
-#include "backends/cpu/calls/calls.hpp"
+#include "backends/cpu/calls/linalg/linalg.hpp"
 #include "backends/cpu/calls/linalg/lu_blocks.hpp"
 #include "backends/cpu/calls/linalg/matrices.hpp"
-#include "jit/calls/lu.hpp"
-#include "jit/calls/solve_triangular.hpp"
+#include "jit/built_in/linalg/lu.hpp"
+#include "jit/built_in/linalg/solve_triangular.hpp"
 
 namespace lazy::cpu_backend {
 namespace {

@@ -1,0 +1,14 @@
+// Implements a row of tensor_members.def. Internal to lazy/.
+#pragma once
+#include <utility>
+
+#include "lazy/core/tensor.hpp"
+
+// A member of a temporary moves its value into the Arg, so each has two forms.
+#define LAZY_DEFINE_MEMBER(result, name, function, site, parameters, ...)          \
+  result Tensor::name parameters const& {                                          \
+    return lazy::function(Arg(*this, site) __VA_OPT__(, ) __VA_ARGS__);            \
+  }                                                                                \
+  result Tensor::name parameters&& {                                               \
+    return lazy::function(Arg(std::move(*this), site) __VA_OPT__(, ) __VA_ARGS__); \
+  }
