@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(every_op_has_one_or_needs_none) {
                           Op::equal,      Op::not_equal,     Op::less,           Op::less_equal,
                           Op::greater,    Op::greater_equal, Op::philox0,        Op::philox1,
                           Op::any,        Op::all,           Op::argmax,         Op::argmin,
-                          Op::call,       Op::part};
+                          Op::call,       Op::part,          Op::input};
   for (int i = 0; i < jit::kOpCount; ++i) {
     const auto op = static_cast<Op>(i);
     BOOST_TEST((detail::rule_of(op) != nullptr) == !none.contains(op), jit::name_of(op));
