@@ -44,7 +44,7 @@ void check_derived(const char* name, std::span<const Handle* const> operands, co
                   s);
 }
 
-void derive(RecordedOp t, std::span<const Handle* const> operands, std::span<const Handle> results) {
+void derive(RecordedOp&& t, std::span<const Handle* const> operands, std::span<const Handle> results) {
   for (const Handle* h : operands) t.operands.push_back(*h);
   Derivation::attach(std::move(t), results);
 }
@@ -165,10 +165,10 @@ Leaf* make_leaf(const Handle& h, bool variable) {
   return l;
 }
 
-Derivation::Derivation(RecordedOp t)
+Derivation::Derivation(RecordedOp&& t)
     : Tracked(false), number(derivations.fetch_add(1, std::memory_order_relaxed)), recorded(std::move(t)) {}
 
-void Derivation::attach(RecordedOp t, std::span<const Handle> results) {
+void Derivation::attach(RecordedOp&& t, std::span<const Handle> results) {
   auto* const d = new Derivation(std::move(t));
   struct Release {
     Derivation& d;

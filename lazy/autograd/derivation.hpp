@@ -85,7 +85,7 @@ struct RecordedOp {
 class Derivation final : public Tracked {
  public:
   /// Attaches a new one to the results.
-  static void attach(RecordedOp, std::span<const Handle> results);
+  static void attach(RecordedOp&&, std::span<const Handle> results);
   void left(jit::Node&) noexcept override;
   /// Returns the results. In place of one of several that is gone there is the same value again; in place of
   /// an only one an empty handle.
@@ -101,7 +101,7 @@ class Derivation final : public Tracked {
   RecordedOp recorded;
 
  private:
-  explicit Derivation(RecordedOp);
+  explicit Derivation(RecordedOp&&);
   void give_up() noexcept;
 
   static constexpr uint32_t kSpent = 1u << 31, kGivenUp = 1u << 30;
