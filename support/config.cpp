@@ -78,6 +78,7 @@ enum class Index {  // the rows' places, by field
 struct Registry {
   std::array<std::optional<Parsed>, kCount> environment, code;
   std::array<std::string, kCount> code_text;
+  std::array<Site, kCount> code_site;  // the lines that set them
   std::set<std::string> strings;
 
   Parsed effective(size_t i) const {
@@ -247,6 +248,7 @@ std::string set_locked(Registry& r, const Row& row, std::string_view value, cons
     if (!parsed) throw ConfigError(bad_value(row, value), s);
   }
   r.code[i] = std::move(parsed);
+  r.code_site[i] = r.code[i] ? s : Site();
   const bool taken_back = !r.code[i];
   std::string before = std::exchange(r.code_text[i], taken_back ? std::string() : std::string(value));
   if (detail::ready.load(std::memory_order_relaxed)) r.apply(i);
@@ -305,6 +307,14 @@ const char* name_of(Origin o) {
   return names[static_cast<int>(o)];
 }
 
+Site set_at(std::string_view name) {
+  const Row* const row = find(name);
+  if (!row) return {};
+  Registry& r = registry();
+  const std::lock_guard lock(mutex);
+  return r.code_site[static_cast<size_t>(row - kRows)];
+}
+
 std::vector<Entry> entries() {
   get();
   Registry& r = registry();
@@ -313,7 +323,7 @@ std::vector<Entry> entries() {
   for (size_t i = 0; i < kCount; ++i) {
     const Row& row = kRows[i];
     all.push_back({row.name, accepts(row), format(row, r.effective(i)), format(row, {row.initial, {}}),
-                   row.doc, r.origin(i)});
+                   row.doc, r.origin(i), r.code_site[i]});
   }
   return all;
 }
@@ -331,7 +341,7 @@ std::string dump() {
   std::string out;
   for (const Entry& e : all)
     out += padded(e.name, name_width) + "  " + padded(shown(e.value), value_width) + "  " +
-           name_of(e.origin) + "\n";
+           name_of(e.origin) + (e.set_at.line() ? " at " + lazy::to_string(e.set_at) : std::string()) + "\n";
   return out;
 }
 

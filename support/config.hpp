@@ -100,9 +100,12 @@ const char* name_of(Origin);
 struct Entry {
   std::string name, accepts, value, initial, doc;
   Origin origin;
+  Site set_at;  // the line that set it, if code did
 };
 /// Returns every variable with its value now, in the order of config.def.
 std::vector<Entry> entries();
+/// Returns the line by which code has set the variable; one without a number if it has not.
+Site set_at(std::string_view name);
 /// Returns a line for each variable: value and origin.
 std::string dump();
 /// Returns the text that LAZY_CONFIG=help prints.

@@ -21,7 +21,7 @@ std::vector<std::string> names_in(std::string_view enumerators) {
   return names;
 }
 
-constexpr int kLevelBits = 8;
+using logging::kLevelBits;
 
 }  // namespace
 
@@ -67,7 +67,7 @@ std::optional<uint64_t> parse_channels(std::string_view s) {
   uint64_t levels = 0;
   const auto raise = [&levels](int channel, uint64_t level) {
     const int shift = channel * kLevelBits;
-    if ((levels >> shift & 0xff) < level) levels = (levels & ~(uint64_t{0xff} << shift)) | level << shift;
+    if ((levels >> shift & 0xf) < level) levels = (levels & ~(uint64_t{0xf} << shift)) | level << shift;
   };
   while (true) {
     const size_t comma = s.find(',');
@@ -95,7 +95,7 @@ std::string choice_name(uint64_t index, std::string_view enumerators) {
 std::string channels_text(uint64_t levels) {
   std::vector<std::string> on;
   for (int c = 0; c < logging::kChannelCount; ++c) {
-    const uint64_t level = levels >> (c * kLevelBits) & 0xff;
+    const uint64_t level = levels >> (c * kLevelBits) & 0xf;
     if (level)
       on.push_back(std::string(logging::name_of(static_cast<logging::Channel>(c))) +
                    (level > logging::kBrief ? "+" : ""));

@@ -29,7 +29,9 @@ struct File {
 struct State {
   std::map<const std::string*, File> files;  // by the address of the interned path
   std::shared_ptr<const Sink> sink;
+  std::vector<std::string> hints;
 };
+constexpr size_t kMostHints = 500;
 
 constinit Mutex mutex;
 constinit State* the_state = nullptr;  // outlives every static object that logs in its destructor
@@ -106,7 +108,7 @@ bool give_to_sink(Channel c, std::string_view text) {
 
 bool detail::enabled_slowly(Channel c, int level) noexcept {
   try {
-    return static_cast<int>(config::get().log.get() >> (8 * static_cast<int>(c)) & 0xff) >= level;
+    return static_cast<int>(config::get().log.get() >> (kLevelBits * static_cast<int>(c)) & 0xf) >= level;
   } catch (...) { return false; }
 }
 
@@ -160,6 +162,22 @@ void print(Channel c, const char* format, ...) {
 void warning(std::string_view text) {
   constexpr size_t kMost = 8000;
   write_raw("lazy: " + text::printable(text, kMost) + "\n");
+}
+
+void hint(std::string_view text) {
+  try {
+    if (config::get().hints == config::Hints::off) return;
+  } catch (...) {  // a bad environment under LAZY_STRICT: the error is reported where a value is needed
+  }
+  warning(text);
+  const Hold hold(mutex);
+  std::vector<std::string>& given = state(hold).hints;
+  if (given.size() < kMostHints) given.emplace_back(text);
+}
+
+std::vector<std::string> hints() {
+  const Hold hold(mutex);
+  return state(hold).hints;
 }
 
 void write_raw(std::string_view text) noexcept { write_all(2, text); }

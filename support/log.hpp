@@ -5,17 +5,20 @@
 //   cause);
 #pragma once
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/config.hpp"
 
 namespace lazy::logging {
 
-enum class Channel : uint8_t { flush, miss, guards, fusion, kernels, cache, memory, device };
-inline constexpr int kChannelCount = 8;
+enum class Channel : uint8_t { flush, miss, guards, fusion, kernels, cache, memory, device, summary };
+inline constexpr int kChannelCount = 9;
+inline constexpr int kLevelBits = 4;  // of a channel in config::Values::log
 constexpr const char* name_of(Channel c) {
-  constexpr const char* names[kChannelCount] = {"flush",   "miss",  "guards", "fusion",
-                                                "kernels", "cache", "memory", "device"};
+  constexpr const char* names[kChannelCount] = {"flush", "miss",   "guards", "fusion", "kernels",
+                                                "cache", "memory", "device", "summary"};
   return names[static_cast<int>(c)];
 }
 
@@ -29,7 +32,7 @@ bool enabled_slowly(Channel, int level) noexcept;
 /// True if lines of this channel and level are wanted. Costs one relaxed load when they are not.
 inline bool enabled(Channel c, int level = kBrief) noexcept {
   const uint64_t levels = config::detail::values.log.get();
-  if (static_cast<int>(levels >> (8 * static_cast<int>(c)) & 0xff) < level) [[likely]]
+  if (static_cast<int>(levels >> (kLevelBits * static_cast<int>(c)) & 0xf) < level) [[likely]]
     return false;
   return detail::enabled_slowly(c, level);  // until the environment has been read all levels look on
 }
@@ -41,6 +44,10 @@ void write(Channel, std::string_view text);
 
 /// Writes "lazy: text" to standard error, whatever LAZY_LOG says. For messages that users must see.
 void warning(std::string_view text);
+/// Writes advice on slow use as a warning, unless LAZY_HINTS=off. For what is said once a line of the user's.
+void hint(std::string_view text);
+/// Returns the hints that were given, the first few hundred of them.
+std::vector<std::string> hints();
 /// Writes text unchanged to standard error, in one write(2) where the system takes it all at once.
 void write_raw(std::string_view text) noexcept;
 

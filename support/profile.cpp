@@ -40,6 +40,15 @@ using detail::State;
 constexpr size_t kShownPath = 200;  // characters of a path that messages show
 constexpr size_t kFirstChunk = size_t{4} << 10, kLastChunk = size_t{2} << 20;  // bytes
 
+constinit std::atomic<bool> taking{false};  // a recording is under way, and not full
+constinit std::atomic<int> watchers{0};
+
+/// Says whether events are wanted, once that is known.
+void settle() noexcept {
+  const bool wanted = taking.load(std::memory_order_relaxed) || watchers.load(std::memory_order_relaxed) > 0;
+  detail::state.store(wanted ? State::on : State::off, std::memory_order_release);
+}
+
 /// Allocates a chunk. Large ones lie on huge pages where the system grants them: page faults would cost as
 /// much as the events.
 Chunk* new_chunk(size_t bytes) {
@@ -240,7 +249,8 @@ bool end(bool& good) {
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
   if (!r.file) return false;
-  detail::state.store(State::off, std::memory_order_relaxed);
+  taking.store(false, std::memory_order_relaxed);
+  settle();
   if (r.process == ::getpid()) good = write(r);
   else r.file.reset();
   return true;
@@ -261,8 +271,8 @@ void at_exit() noexcept {
 
 /// Ends the recording in a forked child: it belongs to the process that began it.
 void end_in_child() {
-  State on = State::on;
-  detail::state.compare_exchange_strong(on, State::off, std::memory_order_relaxed);
+  taking.store(false, std::memory_order_relaxed);
+  if (detail::state.load(std::memory_order_relaxed) != State::unknown) settle();
 }
 
 [[noreturn]] void at_terminate() {
@@ -308,7 +318,7 @@ uint64_t* detail::reserve_slowly() noexcept {
     Recorder& r = recorder();
     {
       const std::lock_guard lock(r.mutex);
-      if (state.load(std::memory_order_relaxed) != State::on) return nullptr;
+      if (!taking.load(std::memory_order_relaxed)) return nullptr;
       if (!buffer) {
         Owner& owner = PerThread<Owner>::get();
         auto mine = std::make_unique<Track>();
@@ -321,7 +331,8 @@ uint64_t* detail::reserve_slowly() noexcept {
       const size_t bytes = t.last ? std::min(t.last->bytes * 8, kLastChunk) : kFirstChunk;
       if (r.bytes + bytes > config::get().profile_size) {
         say = !std::exchange(r.full, true);
-        state.store(State::off, std::memory_order_relaxed);  // it is written when it is stopped
+        taking.store(false, std::memory_order_relaxed);  // it is written when it is stopped
+        settle();
       } else {
         Chunk* const c = new_chunk(bytes);
         r.bytes += bytes;
@@ -366,7 +377,8 @@ void start(std::string_view wanted) {
       r.terminate = std::set_terminate(at_terminate);
     }
     detail::round.fetch_add(1, std::memory_order_relaxed);
-    detail::state.store(State::on, std::memory_order_release);
+    taking.store(true, std::memory_order_relaxed);
+    settle();
     hooks = r.hooks;
   }
   for (const auto hook : hooks) hook();
@@ -380,23 +392,31 @@ void stop() {
 bool detail::begin() noexcept {
   try {
     const std::string& path = config::get().profile.get();
-    State unknown = State::unknown;
-    if (path.empty()) {
-      state.compare_exchange_strong(unknown, State::off, std::memory_order_relaxed);
-    } else {
-      static constinit Mutex mutex;
-      static constinit bool begun = false;
-      const Hold hold(mutex);
-      if (!std::exchange(begun, true)) try {
-          start(path);
-        } catch (const IoError& e) {
-          logging::warning(std::string("LAZY_PROFILE: ") + e.what());
-          state.store(State::off, std::memory_order_relaxed);
-        }
+    static constinit Mutex mutex;
+    static constinit bool begun = false;
+    const Hold hold(mutex);
+    if (!std::exchange(begun, true)) {
+      if (logging::enabled(logging::Channel::summary)) watch();
+      try {
+        if (path.empty()) settle();
+        else start(path);
+      } catch (const IoError& e) {
+        logging::warning(std::string("LAZY_PROFILE: ") + e.what());
+        settle();
+      }
     }
   } catch (...) {  // a bad environment under LAZY_STRICT: the error is reported where a value is needed
   }
   return state.load(std::memory_order_relaxed) == State::on;
+}
+
+void watch() noexcept {
+  watchers.fetch_add(1, std::memory_order_relaxed);
+  settle();
+}
+void unwatch() noexcept {
+  watchers.fetch_sub(1, std::memory_order_relaxed);
+  settle();
 }
 
 void at_start(void (*hook)()) {

@@ -41,6 +41,11 @@ inline Ticks now() noexcept {
 #endif
 }
 
+/// Counts those who want to be told of events as they happen, beside or without a recording
+/// (LAZY_LOG=summary, jit/observe/summary.hpp): while there are any, on() is true.
+void watch() noexcept;
+void unwatch() noexcept;
+
 namespace detail {
 enum class State : uint8_t { unknown, off, on };
 extern constinit std::atomic<State> state;

@@ -208,6 +208,9 @@ class Executor {
     return nullptr;
   }
   virtual Workers workers() const { return {}; }
+  /// Returns the nanoseconds that a launch in so many parts takes at least on this machine, for the bytes that
+  /// it touches and its arithmetic; 0: not known. For reports.
+  virtual double least_ns(double /*bytes*/, double /*flops*/, uint32_t /*parts*/) const { return 0; }
   /// Calls task(0) ... task(pieces - 1), on several threads where there are some, and returns when all are
   /// done. Throws what a task throws.
   virtual void for_each(int64_t pieces, const std::function<void(int64_t)>& task) {

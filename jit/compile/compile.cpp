@@ -104,7 +104,8 @@ Plan plan(const CapturedGraph& captured, Variant variant, Backend& backend) {
   return made;
 }
 
-std::shared_ptr<const Program> compile(const CapturedGraph& captured, Variant variant, Backend& backend) {
+std::shared_ptr<const Program> compile(const CapturedGraph& captured, Variant variant, Backend& backend,
+                                       Keep keep) {
   using clock = std::chrono::steady_clock;
   const nvtx::Range range([] { return std::string("compile"); });
   const auto start = clock::now();
@@ -174,7 +175,7 @@ std::shared_ptr<const Program> compile(const CapturedGraph& captured, Variant va
   metric::add(MetricCounter::compile_ns, program->compile_ns);
   std::vector<uint32_t> key = captured.key;
   CapturedGraph::set_code_class(key, backend.code_class());
-  store_program(key, captured, *program, loops, backend);
+  if (keep == Keep::on_disk) store_program(key, captured, *program, loops, backend);
   return program;
 }
 

@@ -27,8 +27,9 @@ struct Plan {
 /// Invariant: it follows from the captured graph, the variant and the backend's kind alone.
 Plan plan(const CapturedGraph&, Variant, Backend&);
 
-/// Compiles the program and stores it on disk. Shares kernels that were built for other programs. Throws
-/// CompileError.
-std::shared_ptr<const Program> compile(const CapturedGraph&, Variant, Backend&);
+/// Says whether a program is kept for later processes.
+enum class Keep : uint8_t { no, on_disk };
+/// Compiles the program. Shares kernels that were built for other programs. Throws CompileError.
+std::shared_ptr<const Program> compile(const CapturedGraph&, Variant, Backend&, Keep keep = Keep::on_disk);
 
 }  // namespace lazy::jit

@@ -14,6 +14,7 @@
 #include "jit/flush/program_cache.hpp"
 #include "jit/flush/publish.hpp"
 #include "jit/flush/recompiles.hpp"
+#include "jit/flush/reviews.hpp"
 #include "jit/flush/together.hpp"
 #include "jit/graph/capturing.hpp"
 #include "jit/graph/graph.hpp"
@@ -87,7 +88,8 @@ class Flush {
         backend_(backend),
         cause_(cause),
         site_(site),
-        reporting_(cause, site) {}
+        start_(profile::now()),
+        reporting_(cause, wanted, site) {}
 
   /// Takes the component's nodes. False: another flush has taken them.
   bool take();
@@ -115,6 +117,7 @@ class Flush {
   Backend& backend_;
   const Cause cause_;
   const Site& site_;
+  const profile::Ticks start_;
   FlushReporting reporting_;
   CapturedGraphLease captured_;
   std::shared_ptr<ProgramEntry> learning_;  // entry of the key with all outputs; null: nothing to learn
@@ -167,9 +170,12 @@ void Flush::run() {
     between_ = read_by_second_half(captured_->taken);
     return;
   }
-  reporting_.runs(program, *captured_);
+  reporting_.runs(program, *captured_, backend_);
   computed_ = run_what_can_be(found_, *captured_, wanted_, backend_, site_, failed_);
-  found_.program().runs.add();
+  const Program& ran = found_.program();
+  ran.runs.add();
+  if (const uint64_t runs = ran.runs.get(); is_reviewed(runs) && computed_ == Computed::all) [[unlikely]]
+    review({ran, *captured_, *found_.arguments(), wanted_, cause_, site_, profile::now() - start_, runs});
   if (computed_ == Computed::all && captured_->verify != config::Verify::off) {
     const profile::Span span(event::kVerify);
     verify(found_.program(), *captured_, site_);

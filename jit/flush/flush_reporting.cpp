@@ -29,8 +29,9 @@ void log_memory(const Site& site) {
 
 }  // namespace
 
-FlushReporting::FlushReporting(Cause cause, const Site& site)
+FlushReporting::FlushReporting(Cause cause, const Node& wanted, const Site& site)
     : cause_(cause),
+      recorded_(wanted.site),
       site_(site),
       listener_(FlushListener::current()),
       logged_(logging::enabled(logging::Channel::flush)) {
@@ -51,6 +52,7 @@ void FlushReporting::keyed() {
   report_->site = site_;
   for (const Fold& f : folds_) report_->rewritten.push_back(jit::describe(f));
   if (cause_ == Cause::count) report_->function = Purpose::current();
+  if (cause_ == Cause::other_thread) report_->recorded = recorded_;
 }
 
 void FlushReporting::describe(const Program& p, const CapturedGraph& f) {

@@ -8,6 +8,7 @@
 #include "jit/key/captured_graph.hpp"
 #include "jit/key/report.hpp"
 #include "jit/observe/profile.hpp"
+#include "jit/observe/summary_events.hpp"
 #include "support/site.hpp"
 
 namespace lazy::jit {
@@ -15,7 +16,7 @@ namespace lazy::jit {
 class FlushReporting {
  public:
   /// Begins when the flush does.
-  FlushReporting(Cause cause, const Site& site);
+  FlushReporting(Cause cause, const Node& wanted, const Site& site);
 
   /// Nodes were taken, whose component began to be recorded at `first_op`.
   void taken(profile::Ticks first_op) noexcept;
@@ -32,8 +33,9 @@ class FlushReporting {
     if (times_.start) times_.ready = report_->hit ? report_->checked : profile::now();
   }
   /// The program is about to run for these values.
-  void runs(const Program& p, const CapturedGraph& f) {
+  void runs(const Program& p, const CapturedGraph& f, const Backend& backend) {
     if (told()) describe(p, f);
+    if (times_.start && summary::on()) summary::runs(cause_, site_, backend);
   }
   /// The flush ends with the exception that is being handled.
   void failed() const noexcept;
@@ -52,6 +54,7 @@ class FlushReporting {
   void stop() noexcept;
 
   const Cause cause_;
+  const Site recorded_;  // the line of what is needed
   const Site& site_;
   FlushListener* const listener_;
   const bool logged_;  // to the flush channel

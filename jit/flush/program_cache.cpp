@@ -47,10 +47,14 @@ size_t weight_of(const std::vector<uint32_t>& key, const ProgramList& list) {
   return bytes;
 }
 
-// Returns text such as " (v3 was made at main.cpp:12)".
+// Returns text such as " (v3 was made at main.cpp:12; it is [100, 8] with strides [1, 100])".
 std::string made_at(const CapturedGraph& f, uint32_t value) {
-  const Site& site = f.values[value]->site;
-  return site.line() ? " (v" + std::to_string(value) + " was made at " + lazy::to_string(site) + ")" : "";
+  const Node& n = *f.values[value];
+  if (!n.site.line()) return "";
+  std::string s = " (v" + std::to_string(value) + " was made at " + lazy::to_string(n.site);
+  if (n.ready() && !n.contiguous)
+    s += "; it is " + to_string(n.shape) + " with strides " + to_string(n.strides.get());
+  return s + ")";
 }
 
 // Returns the first program whose guards hold. If there is none, `why` says why the most recently used one's
@@ -208,8 +212,11 @@ void look_up(Found& found, std::shared_ptr<ProgramEntry> entry, const CapturedGr
     }
   }
   metric::add(MetricCounter::program_misses);
+  const bool in_vain = compiles_in_vain(site);
+  if (in_vain && why.empty()) why = "so did the flushes before at this line, each for a program of its own";
   explain_miss(f, *entry, report, why);
-  const ProgramRef p = compile(f, next_variant(*entry, f, entry->programs()->size()), backend);
+  const ProgramRef p = compile(f, next_variant(*entry, f, entry->programs()->size()), backend,
+                               in_vain ? Keep::no : Keep::on_disk);
   if (report) report->compile_ns = p->compile_ns;
   compile_for_others(f);
   entry->put_first(p);

@@ -14,8 +14,9 @@ namespace {
 constexpr size_t kGrowing = 6;     // graphs in a row, each by the same number of ops larger
 constexpr size_t kLarger = 10;     // graphs in a row, each larger: unrelated ones are in order by chance, too
 constexpr size_t kDifferent = 16;  // programs in a row, each of which ran once
-constexpr size_t kLines = 4096;    // lines that are watched at most
-constexpr uint32_t kOften = 3;     // events of one kind before a warning
+constexpr size_t kInVain = 32;   // such programs in a row from which on the next are expected to be like them
+constexpr size_t kLines = 4096;  // lines that are watched at most
+constexpr uint32_t kOften = 3;   // events of one kind before a warning
 
 /// Counts what happens at a line until a warning says so.
 struct Event {
@@ -105,10 +106,14 @@ void note_compile(const Site& site, const std::shared_ptr<const Program>& progra
     UserLines& all = lines(hold);
     if (all.size() >= kLines) return;
     Line& line = all[{site.file_name(), site.line()}];
-    if (line.warned) return;
     const auto before = line.latest.lock();
     const bool once = before && before->runs.get() <= 1;
     if (!once) line.in_a_row = 0;
+    if (line.warned) {
+      ++line.in_a_row;
+      line.latest = program;
+      return;
+    }
     const bool larger = program->nodes > line.size || (program->nodes == line.size && inputs > line.inputs);
     if (!once || !larger) line.sizes.clear();
     if (line.sizes.empty()) line.more_inputs = true;
@@ -123,8 +128,18 @@ void note_compile(const Site& site, const std::shared_ptr<const Program>& progra
     line.warned = grows || differs;
     if (line.warned) copy = line;
   }
-  if (grows) logging::warning(growth(site, copy));
-  if (differs) logging::warning(change(site, difference()));
+  if (grows) logging::hint(growth(site, copy));
+  if (differs) logging::hint(change(site, difference()));
+}
+
+bool compiles_in_vain(const Site& site) {
+  if (site.line() == 0) return false;
+  const Hold hold(mutex);
+  const UserLines& all = lines(hold);
+  const auto line = all.find({site.file_name(), site.line()});
+  if (line == all.end() || line->second.in_a_row < kInVain) return false;
+  const auto latest = line->second.latest.lock();
+  return latest && latest->runs.get() <= 1;
 }
 
 void note_load(const Site& site) {
@@ -139,16 +154,15 @@ void note_load(const Site& site) {
 }
 
 void note_limit(const Site& site, Cause cause) {
-  if (calls_for_warning(site, &Line::limit)) logging::warning(limited(site, cause));
+  if (calls_for_warning(site, &Line::limit)) logging::hint(limited(site, cause));
 }
 
 void note_copy(const Site& site, uint64_t bytes) {
   if (!calls_for_warning(site, &Line::copy)) return;
-  logging::warning(
-      "the update at " + to_string(site) + " copied all of its tensor (" + text::human_size(bytes) +
-      ") for a small change for the " + std::to_string(kOften) +
-      "rd time: something else still has, or later reads, the values from before; where that goes "
-      "first, or after eval() of what reads them, updates are in place");
+  logging::hint("the update at " + to_string(site) + " copied all of its tensor (" + text::human_size(bytes) +
+                ") for a small change for the " + std::to_string(kOften) +
+                "rd time: something else still has, or later reads, the values from before; where that goes "
+                "first, or after eval() of what reads them, updates are in place");
 }
 
 void forget_compiles() {

@@ -15,6 +15,9 @@ namespace lazy::jit {
 /// its key or layout differs from the nearest of others; it is called only for a warning.
 void note_compile(const Site&, const std::shared_ptr<const Program>& program, uint64_t inputs,
                   const std::function<std::string()>& difference);
+/// True if flushes at this line have compiled one program after another for long, each of which ran once: the
+/// next will not be needed again either, so it isn't kept on disk, and why it differs isn't looked for.
+bool compiles_in_vain(const Site&);
 /// Notes that a flush at this line has loaded its program: not each one compiles.
 void note_load(const Site&);
 /// Notes that a limit (node_limit, byte_limit) flushes what is pending at this line.

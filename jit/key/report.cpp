@@ -34,6 +34,7 @@ std::string describe(const FlushReport& r) {
        : r.hit   ? "hit"
                  : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) +
       ", " + microseconds(r.total_ns) + " in all" + (r.function ? std::string(", for ") + r.function : "");
+  if (r.recorded.line()) s += ", for what another thread recorded at " + lazy::to_string(r.recorded);
   if (!r.miss.empty()) s += "\n  miss: " + r.miss;
   for (const std::string& w : r.rewritten) s += "\n  rewritten: " + w;
   for (const std::string& k : r.kernel_texts) s += "\n  " + k;
@@ -42,9 +43,13 @@ std::string describe(const FlushReport& r) {
 
 namespace {
 
-std::string described(const KeyValue& x) {
+/// Describes a value of a key; `shape`: its extents, where they are known.
+std::string described(const KeyValue& x, const Shape* shape = nullptr) {
   std::string s = std::string(name_of(x.op)) + suffix_of(x.accuracy) + " " + name_of(x.dtype) + " [";
-  for (int d = 0; d < x.rank; ++d) s += (d ? ", " : "") + std::string(x.ones >> d & 1 ? "1" : "n");
+  for (int d = 0; d < x.rank; ++d) {
+    s += (d ? ", " : "") + std::string(x.ones >> d & 1 ? "1" : "n");
+    if (shape && shape->size() == x.rank && !(x.ones >> d & 1)) s += "=" + std::to_string((*shape)[d]);
+  }
   s += "]";
   if (x.op == Op::call) {
     s += " " + call_text(x.call_name(), x.call_attributes());
@@ -99,7 +104,10 @@ void NearestKey::offer(const std::vector<uint32_t>& key) {
 std::string NearestKey::difference() const {
   if (nearest_.empty()) return "first program of this process";
   const CapturedGraph& f = captured_;
-  const auto ours = describe_key(f.key);
+  std::vector<std::string> ours;
+  KeyReader r(f.key);
+  for (KeyValue x; r.next(x);)
+    ours.push_back("v" + std::to_string(ours.size()) + " = " + described(x, &f.values[ours.size()]->shape));
   const auto nearest = describe_key(nearest_);
   const auto line_of = [&](size_t v) {
     const Site& site = f.values[v]->site;

@@ -16,6 +16,7 @@ struct FlushReport {
   Cause cause{};
   Site site{};               // line that needed a value
   const char* function{};    // what needed a count, if that was it; else null. A literal
+  Site recorded{};           // of other_thread: the line where another thread recorded what is needed
   uint64_t ops = 0;          // recorded ops in the flush
   uint64_t outputs = 0;      // values that the flush stores
   uint64_t kernels = 0;      // launches of the program

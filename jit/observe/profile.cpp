@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "jit/observe/summary_events.hpp"
 #include "jit/plan/names.hpp"
 #include "jit/plan/tiling/tile_group.hpp"
 #include "support/lock.hpp"
@@ -231,6 +232,7 @@ void put_launch(profile::Ticks start, profile::Ticks end, const Program& p, cons
   profile::put(kLaunch, start, end, &facts_of(p).steps[static_cast<size_t>(&s - p.steps.data())],
                bits(a.bytes) << 32 | bits(a.flops),
                metric::live() << 16 | std::min<uint64_t>(parts, kMostParts) << 1 | uint64_t{in_tile_group});
+  if (summary::on()) summary::launched(name_of(p, s), end - start, a, parts);
 }
 
 const char* interned(const std::string& s) { return s.empty() ? nullptr : profile::intern(s); }
@@ -257,8 +259,9 @@ void name_run(const Program& p, const CapturedGraph& captured) {
 }
 
 void flush(const FlushTimes& t, const FlushReport& r, Cause cause, const Site& site, const Program& p) {
-  profile::put(kFlush, t.start, profile::now(), &facts_of(p), site,
-               r.miss.empty() ? nullptr : interned(r.miss),
+  const profile::Ticks end = profile::now();
+  if (summary::on()) summary::flushed(t.start, end, r, p.nodes);
+  profile::put(kFlush, t.start, end, &facts_of(p), site, r.miss.empty() ? nullptr : interned(r.miss),
                metric::live() << 8 | static_cast<uint64_t>(cause) << 1 | uint64_t{r.hit}, t.first_op,
                two(t.start, t.keyed, r.looked_up), two(t.start, r.checked, t.ready));
 }

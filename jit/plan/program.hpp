@@ -229,6 +229,15 @@ class SpareArguments {
   mutable std::atomic<Arguments*> spare_{nullptr};
 };
 
+/// Holds what the reviews of a program (jit/flush/reviews.hpp) keep for the next one; 0 before the first.
+struct ReviewTimes {
+  std::atomic<uint64_t> at_ns{0}, at_ticks{0}, took{0};  // when it was, and ticks that the flush took
+  std::atomic<uint64_t> strided_input{0};                // where such an input was
+  ReviewTimes() = default;
+  ReviewTimes(const ReviewTimes&) {}
+  ReviewTimes& operator=(const ReviewTimes&) { return *this; }
+};
+
 struct Program {
   static uint64_t next_number();
   std::vector<Step> steps;
@@ -245,6 +254,7 @@ struct Program {
   bool from_disk = false;
   uint64_t number = next_number();  // no two of this process have the same
   Tally runs;
+  mutable ReviewTimes reviews;
   SpareArguments arguments;
   mutable const event::Facts* facts =
       nullptr;  // for LAZY_PROFILE, once it needs them (jit/observe/profile.cpp)

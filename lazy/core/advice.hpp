@@ -4,14 +4,11 @@
 #include <string>
 
 #include "jit/graph/node.hpp"
-#include "support/site.hpp"
+#include "support/first_time.hpp"
 
 namespace lazy::detail {
 
-/// True the first time that a function of this name asks for this line; then advise() is called with the
-/// text.
-bool is_new_advice(const char* name, const Site&);
-/// Writes "name at main.cpp:12 what".
+/// Writes, once is_first_time() was true, "name at main.cpp:12 what".
 void advise(const char* name, const Site&, const std::string& what);
 
 void advise_of_widening(const char* name, const Site&);

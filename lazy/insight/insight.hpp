@@ -2,10 +2,12 @@
 //
 //   lazy::metrics().kernels_compiled;  lazy::reset_metrics();  std::cout << lazy::metrics();
 //   std::cout << lazy::explain([&] { y = step(x); y.eval(); });
+//   std::cout << lazy::summary([&] { train(model); });
 //   lazy::cache::stats().entries;  lazy::cache::clear();
 //   lazy::profile::start("trace.json");  ...  lazy::profile::stop();      (support/profile.hpp; or
 //   LAZY_PROFILE)
 #pragma once
+#include <concepts>
 #include <iosfwd>
 #include <string>
 #include <utility>
@@ -13,6 +15,7 @@
 
 #include "jit/flush/no_flush.hpp"
 #include "jit/key/report.hpp"
+#include "jit/observe/summarise.hpp"
 #include "support/metrics.hpp"
 #include "support/profile.hpp"
 
@@ -33,6 +36,18 @@ Explanation explain(F&& f) {
   jit::FlushListener listener;
   std::forward<F>(f)();
   return {std::move(listener.flushes)};
+}
+
+/// Runs `f` and adds up what all threads flushed meanwhile, by the line that asked for a value: times, where
+/// programs came from, the dearest kernel. Prints as lines, or as JSON (to_json()). Kernels are timed for it,
+/// which costs some 0.1 us each.
+///
+///   std::cout << lazy::summary([&] { train(model); });
+template <std::invocable F>
+Summary summary(F&& f) {
+  const jit::Summarising all;
+  std::forward<F>(f)();
+  return all.summary();
 }
 
 /// Keeps the calling thread from running anything in a scope: where a value would be needed Error is thrown,

@@ -141,6 +141,16 @@ const Machine& machine() {
   });
 }
 
+double least_time(double bytes, double flops, int threads) {
+  const Machine& m = machine();
+  const auto fits = [bytes](size_t cache) { return bytes <= static_cast<double>(cache); };
+  const double gbs = fits(caches().l1d)  ? m.l1_gbs
+                     : fits(caches().l2) ? m.l2_gbs
+                     : fits(caches().l3) ? m.l3_gbs
+                                         : m.memory_gbs;
+  return std::max(flops / peak_gflops(m), bytes / gbs) / threads;
+}
+
 void record_machine() {
   using profile::Type;
   static constexpr profile::Kind kind{"machine",

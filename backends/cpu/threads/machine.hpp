@@ -15,6 +15,10 @@ const Machine& machine();
 /// Returns the figures as text, a line each.
 std::string to_string(const Machine&);
 
+/// Returns the nanoseconds that so many threads take at least: for the arithmetic at the machine's peak, and
+/// for the bytes from the smallest cache that holds them.
+double least_time(double bytes, double flops, int threads);
+
 /// Returns the figures as an event of LAZY_PROFILE.
 void record_machine();
 

@@ -50,7 +50,7 @@ void tell_of_broadcast(const Term& x, const Term& target) {
     return;
   const Formula& f = x.formula();
   const Shape both = broadcast_shapes(f.name, x.shape(), target.shape(), f.site);
-  if (is_new_advice(f.name, f.site))
+  if (is_first_time(f.name, f.site))
     advise(f.name, f.site,
            "broadcasts x " + to_string(x.shape()) + " and a target " + to_string(target.shape()) + " to " +
                to_string(both) + ": if that is not meant, reshape one of them");
