@@ -54,7 +54,7 @@ RopeFrequencies rope_frequencies(const RopeScaling& r, double base, int64_t widt
   RopeFrequencies result;
   const auto original = static_cast<double>(
       r.original_max_position_embeddings > 0 ? r.original_max_position_embeddings : positions);
-  if (r.type == RopeType::none) return result;
+  if (r.type == RopeType::none && r.factors.empty()) return result;
   if (r.type == RopeType::dynamic) {
     const double longest = std::max(static_cast<double>(length), original), n = static_cast<double>(width);
     base *= std::pow(r.factor * longest / original - (r.factor - 1), n / (n - 2));
@@ -67,6 +67,7 @@ RopeFrequencies rope_frequencies(const RopeScaling& r, double base, int64_t widt
     slow_by_pair(r, original, base, all);
     result.scale = yarn_scale(r);
   }
+  for (size_t i = 0; i < std::min(all.size(), r.factors.size()); ++i) all[i] /= r.factors[i];
   result.values.assign(all.begin(), all.end());
   return result;
 }

@@ -18,6 +18,7 @@ struct RopeScaling {
   double beta_fast = 32, beta_slow = 1;              // of yarn: turns within the original positions
   double attention_factor = 0;                       // of yarn; 0: 0.1 log(factor) + 1
   double mscale = 0, mscale_all_dim = 0;             // of yarn: their ratio stands for attention_factor
+  std::vector<float> factors = {};                   // by which each pair is slower besides; empty: 1
 };
 
 struct RopeFrequencies {
