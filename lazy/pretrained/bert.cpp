@@ -59,6 +59,20 @@ models::BertConfig bert_config(const Source& from) {
   return r;
 }
 
+// Undone in the opposite order, in which the longer names of attention come first.
+const std::vector<Rename>& distilbert_names() {
+  static const auto& names = *new std::vector<Rename>{{"transformer.layer.#", "encoder.layer.#"},
+                                                      {"ffn.lin1", "intermediate.dense"},
+                                                      {"ffn.lin2", "output.dense"},
+                                                      {"output_layer_norm", "output.LayerNorm"},
+                                                      {"attention.q_lin", "attention.self.query"},
+                                                      {"attention.k_lin", "attention.self.key"},
+                                                      {"attention.v_lin", "attention.self.value"},
+                                                      {"attention.out_lin", "attention.output.dense"},
+                                                      {"sa_layer_norm", "attention.output.LayerNorm"}};
+  return names;
+}
+
 /// Returns the names of one model without heads, which begins with `prefix` in ours.
 Layout bert_layout(const Source& from, const std::string& prefix) {
   Layout l;
@@ -69,12 +83,7 @@ Layout bert_layout(const Source& from, const std::string& prefix) {
   l.renames.push_back({"LayerNorm.beta", "LayerNorm.bias"});
   l.ignored = {"*position_ids", "*embeddings.token_type_ids", "cls.seq_relationship.*"};
   if (is_distilbert(from.config))
-    for (Rename rule : {Rename{"transformer.layer.#", "encoder.layer.#"}, {"attention.q_lin", "attention.self.query"},
-                        {"attention.k_lin", "attention.self.key"}, {"attention.v_lin", "attention.self.value"},
-                        {"attention.out_lin", "attention.output.dense"},
-                        {"sa_layer_norm", "attention.output.LayerNorm"}, {"ffn.lin1", "intermediate.dense"},
-                        {"ffn.lin2", "output.dense"}, {"output_layer_norm", "output.LayerNorm"}})
-      l.renames.push_back(std::move(rule));
+    l.renames.insert(l.renames.end(), distilbert_names().begin(), distilbert_names().end());
   return l;
 }
 
@@ -94,10 +103,25 @@ auto called(const M& m, const NamedTensors& in, const Site& s) {
   return m(Arg(in.at("input_ids", s), s), given(in, "attention_mask"), given(in, "token_type_ids"));
 }
 
-/// Returns the config of one of the family, which is written as BERT or as RoBERTa.
-nlohmann::ordered_json bert_json(const models::BertConfig& c, const char* bert, const char* roberta) {
-  const bool shifted = c.positions == models::Positions::after_padding;
-  nlohmann::ordered_json j = shifted ? begun(roberta, "roberta") : begun(bert, "bert");
+bool is_shifted(const models::BertConfig& c) { return c.positions == models::Positions::after_padding; }
+bool has_types(const models::BertConfig& c) { return c.type_vocab_size > 0; }
+
+nlohmann::ordered_json distilbert_json(const models::BertConfig& c, const char* architecture) {
+  nlohmann::ordered_json j = begun(architecture, "distilbert");
+  j["vocab_size"] = c.vocab_size;
+  j["dim"] = c.hidden_size;
+  j["n_layers"] = c.num_hidden_layers;
+  j["n_heads"] = c.num_attention_heads;
+  j["hidden_dim"] = c.intermediate_size;
+  j["max_position_embeddings"] = c.max_position_embeddings;
+  j["pad_token_id"] = c.pad_token_id;
+  j["dropout"] = j["attention_dropout"] = c.hidden_dropout_prob;
+  j["activation"] = name_of(c.hidden_act);
+  return j;
+}
+
+nlohmann::ordered_json bert_json(const models::BertConfig& c, const char* architecture, const char* kind) {
+  nlohmann::ordered_json j = begun(architecture, kind);
   j["vocab_size"] = c.vocab_size;
   j["hidden_size"] = c.hidden_size;
   j["num_hidden_layers"] = c.num_hidden_layers;
@@ -112,7 +136,30 @@ nlohmann::ordered_json bert_json(const models::BertConfig& c, const char* bert, 
   return j;
 }
 
-bool is_shifted(const models::Bert& m) { return m.config().positions == models::Positions::after_padding; }
+/// Names an architecture of each structure.
+struct Names {
+  const char *bert, *roberta, *distilbert;
+};
+
+/// Begins what is written of a model of the family, with the names of all but its head.
+Saved begun_as(const models::BertConfig& c, const Names& names, const std::string& prefix) {
+  if (has_types(c) && !is_shifted(c)) return {bert_json(c, names.bert, "bert")};
+  if (has_types(c)) {
+    Saved r{bert_json(c, names.roberta, "roberta")};
+    if (!prefix.empty()) r.renames = {{"^" + prefix, "roberta."}};
+    return r;
+  }
+  Saved r{distilbert_json(c, names.distilbert), reversed(distilbert_names())};
+  if (!prefix.empty()) r.renames.push_back({"^" + prefix, "distilbert."});
+  constexpr double kEps = 1e-12;  // which no key changes
+  if (is_shifted(c) || c.layer_norm_eps != kEps)
+    r.problem = "without token types it is DistilBERT, whose positions are from zero and layer_norm_eps 1e-12";
+  return r;
+}
+
+void add_labels(nlohmann::ordered_json& j, int64_t labels) {
+  for (int64_t i = 0; i < labels; ++i) j["id2label"][std::to_string(i)] = "LABEL_" + std::to_string(i);
+}
 
 }  // namespace
 
@@ -144,7 +191,10 @@ NamedTensors Family<models::Bert>::call(models::Bert& m, const NamedTensors& in,
   return r;
 }
 Saved saved(const models::Bert& m) {
-  return {bert_json(m.config(), "BertModel", "RobertaModel")};
+  Saved r = begun_as(m.config(), {"BertModel", "RobertaModel", "DistilBertModel"}, "");
+  if (m.pooler && (!has_types(m.config()) || m.config().pooler_act != models::Activation::tanh))
+    r.problem = "a pooler goes with token types, and has the activation tanh";
+  return r;
 }
 
 // BertForSequenceClassification
@@ -175,11 +225,18 @@ NamedTensors Family<OfTexts>::call(OfTexts& m, const NamedTensors& in, const Sit
   return {{"logits", called(m, in, s)}};
 }
 Saved saved(const OfTexts& m) {
-  Saved r{bert_json(m.bert.config(), "BertForSequenceClassification", "RobertaForSequenceClassification")};
-  for (int64_t i = 0; i < m.classifier.out_features(); ++i)
-    r.config["id2label"][std::to_string(i)] = "LABEL_" + std::to_string(i);
-  if (is_shifted(m.bert))
-    r.renames = {{"^classifier", "classifier.out_proj"}, {"^bert.pooler.dense", "classifier.dense"}, {"^bert.", "roberta."}};
+  const models::BertConfig& c = m.bert.config();
+  Saved r = begun_as(c,
+                     {"BertForSequenceClassification", "RobertaForSequenceClassification",
+                      "DistilBertForSequenceClassification"},
+                     "bert.");
+  if (!has_types(c)) r.renames.insert(r.renames.begin(), {"^bert.pooler.dense", "pre_classifier"});
+  if (has_types(c) && is_shifted(c))
+    r.renames.insert(r.renames.begin(),
+                     {{"^classifier", "classifier.out_proj"}, {"^bert.pooler.dense", "classifier.dense"}});
+  const models::Activation pooled = has_types(c) ? models::Activation::tanh : models::Activation::relu;
+  if (c.pooler_act != pooled) r.problem = std::string("its pooler's activation is ") + name_of(pooled);
+  add_labels(r.config, m.classifier.out_features());
   return r;
 }
 
@@ -203,10 +260,11 @@ NamedTensors Family<OfTokens>::call(OfTokens& m, const NamedTensors& in, const S
   return {{"logits", called(m, in, s)}};
 }
 Saved saved(const OfTokens& m) {
-  Saved r{bert_json(m.bert.config(), "BertForTokenClassification", "RobertaForTokenClassification")};
-  for (int64_t i = 0; i < m.classifier.out_features(); ++i)
-    r.config["id2label"][std::to_string(i)] = "LABEL_" + std::to_string(i);
-  if (is_shifted(m.bert)) r.renames = {{"^bert.", "roberta."}};
+  Saved r = begun_as(m.bert.config(),
+                     {"BertForTokenClassification", "RobertaForTokenClassification",
+                      "DistilBertForTokenClassification"},
+                     "bert.");
+  add_labels(r.config, m.classifier.out_features());
   return r;
 }
 
@@ -241,13 +299,18 @@ NamedTensors Family<OfMasks>::call(OfMasks& m, const NamedTensors& in, const Sit
   return {{"logits", called(m, in, s)}};
 }
 Saved saved(const OfMasks& m) {
-  Saved r{bert_json(m.bert.config(), "BertForMaskedLM", "RobertaForMaskedLM")};
-  r.config["tie_word_embeddings"] = !m.cls.predictions.decoder.has_value();
-  if (is_shifted(m.bert))
-    r.renames = {{"^cls.predictions.transform.dense", "lm_head.dense"},
-                 {"^cls.predictions.transform.LayerNorm", "lm_head.layer_norm"},
-                 {"^cls.predictions.bias", "lm_head.bias"},
-                 {"^bert.", "roberta."}};
+  const models::BertConfig& c = m.bert.config();
+  Saved r = begun_as(c, {"BertForMaskedLM", "RobertaForMaskedLM", "DistilBertForMaskedLM"}, "bert.");
+  const bool tied = !m.cls.predictions.decoder;
+  r.config["tie_word_embeddings"] = tied;
+  if (has_types(c) && !is_shifted(c)) return r;
+  if (!tied) r.problem = "of this family BERT alone has a decoder with weights of its own";
+  const std::string dense = has_types(c) ? "lm_head.dense" : "vocab_transform",
+                    norm = has_types(c) ? "lm_head.layer_norm" : "vocab_layer_norm",
+                    bias = has_types(c) ? "lm_head.bias" : "vocab_projector.bias";
+  r.renames.insert(r.renames.begin(), {{"^cls.predictions.transform.dense", dense},
+                                       {"^cls.predictions.transform.LayerNorm", norm},
+                                       {"^cls.predictions.bias", bias}});
   return r;
 }
 

@@ -46,9 +46,10 @@ LAZY_PRETRAINED_MODELS(LAZY_FAMILY)
 
 /// Describes a file for save_pretrained(): its config, and how the model's names become the file's.
 struct Saved {
-  nlohmann::ordered_json config;         // null: no architecture has this config
+  nlohmann::ordered_json config;
   std::vector<Rename> renames = {};      // as of a Layout, from the model's names
   std::vector<Join> splits = {};         // the model's tensors that are several in the file
+  std::string problem = {};              // says why no architecture has this config; empty if one has
 };
 Saved saved(const models::Bert&);
 Saved saved(const models::BertForSequenceClassification&);

@@ -150,7 +150,11 @@ NamedTensors Family<Llama>::call(Llama& m, const NamedTensors& in, const Site& s
 Saved saved(const Llama& m) {
   const models::LlamaConfig& c = m.config();
   const auto [architecture, kind] = llama_kind(c);
-  if (!kind) return {};
+  if (!kind)
+    return {.config = {},
+            .problem = "Llama has biases of attention in all its products or in none, Qwen2 in those of queries, "
+                       "keys and values, a sliding window goes with Mistral, without biases, and factors of "
+                       "single pairs in rotary embeddings are GGUF's alone"};
   Saved r{begun(architecture, kind)};
   nlohmann::ordered_json& j = r.config;
   j["vocab_size"] = c.vocab_size;

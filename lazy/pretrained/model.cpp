@@ -146,7 +146,8 @@ LAZY_PRETRAINED_MODELS(LAZY_GET)
 std::string Model::name() const { return held_ ? held_->module().name() : "pretrained::Model"; }
 
 void Model::members(nn::Visitor& v) {
-  if (held_) v.visit(held_->module());
+  v.whole(*this, this, sizeof *this);
+  if (held_) v.member("", held_->module());
 }
 
 }  // namespace lazy::pretrained

@@ -28,13 +28,8 @@ NamedTensors named_for_file(const nn::Module& model, const Saved& how, const Sit
 }
 
 void save(const nn::Module& model, const Saved& how, const std::filesystem::path& folder, const Site& s) {
-  if (how.config.is_null())
-    lazy::detail::fail<Error>(kSave,
-                              "no architecture has this config: Llama has biases of attention in all its "
-                              "products or in none, Qwen2 in those of queries, keys and values, a "
-                              "sliding window goes with Mistral, without biases, and frequencies of rotary "
-                              "embeddings follow from rope_scaling",
-                              s);
+  if (!how.problem.empty())
+    lazy::detail::fail<Error>(kSave, "no architecture has this config: " + how.problem, s);
   const NamedTensors tensors = named_for_file(model, how, s);
   nlohmann::ordered_json config = how.config;
   for (const auto& [name, t] : tensors)

@@ -30,10 +30,6 @@ struct Members final : nn::Visitor {
   void buffer(const std::string& path, Tensor& b) override { items.push_back({path, nullptr, &b}); }
 };
 
-bool is_number(std::string_view s) {
-  return !s.empty() && std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 /// Returns how many characters of `name`, from the start of a segment on, the pattern takes; npos if it does
 /// not fit. Numbers that stand for # are appended.
 size_t fits(std::string_view name, std::string_view pattern, std::vector<std::string>& numbers) {

@@ -116,5 +116,6 @@ def make(folder, name):
     save_file(outputs, where / "outputs.safetensors")
 
 
-for case in sys.argv[2:] or CASES:
-    make(sys.argv[1], case)
+if __name__ == "__main__":
+    for case in sys.argv[2:] or CASES:
+        make(sys.argv[1], case)
