@@ -1,12 +1,14 @@
 #include "lazy/pretrained/weights.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "lazy/core/build.hpp"
 #include "lazy/core/unchanging.hpp"
-#include "lazy/io/safetensors.hpp"
+#include "lazy/io/safetensors_header.hpp"
 #include "lazy/ops/joining.hpp"
 #include "support/text.hpp"
 
@@ -125,7 +127,7 @@ class Match {
 
   /// Returns what the file calls that name, and the name that is nearest to it among those that nothing took.
   std::string hint(const std::string& name) const {
-    constexpr size_t kMostCompared = 5000;
+    constexpr size_t kMostCompared = 1000;
     std::string nearest;
     int least = 1 + static_cast<int>(name.size()) / 4;
     size_t compared = 0;
@@ -175,14 +177,38 @@ Shape joined_shape(const std::vector<Tensor>& parts, const Site& s) {
   return all;
 }
 
+/// Gives back the pages of a mapped file that a tensor lies in.
+void forget(const Weights& w, const Tensor& t, const Site& s) {
+  jit::BufferRef keep;
+  const std::string_view bytes = lazy::detail::host_bytes("from_pretrained", t, s, keep);
+  for (const lazy::detail::FileBytes& f : w.files)
+    if (bytes.data() >= f.bytes.data() && bytes.data() + bytes.size() <= f.bytes.data() + f.bytes.size())
+      lazy::detail::forget_pages(f, static_cast<uint64_t>(bytes.data() - f.bytes.data()), bytes.size());
+}
+
 /// Returns the value of parts: what a file has, where nothing is to be changed.
-Tensor value_of(const std::vector<Tensor>& parts, const MaybeDType& dtype, const Site& s) {
+Tensor value_of(const Weights& w, const std::vector<Tensor>& parts, const MaybeDType& dtype, const Site& s) {
   Tensor t = parts.size() == 1 ? parts[0] : concat(parts, 0, s);
   const bool converted = dtype.given && is_float(t.dtype(s)) && t.dtype(s) != dtype.value;
   if (converted) t = t.to(dtype.value, s);
-  // Computed now, so that the file's own pages aren't held for it, and kept as the others are.
-  if ((converted || parts.size() > 1) && t.device(s) == Device{}) lazy::detail::mark_unchanging(t, s);
+  if ((!converted && parts.size() == 1) || t.device(s) != Device{}) return t;
+  // Computed now, so that no more than one value's pages of the file are in memory beside it, and kept as the
+  // others are.
+  lazy::detail::mark_unchanging(t, s);
+  for (const Tensor& part : parts) forget(w, part, s);
   return t;
+}
+
+/// Maps a file, and adds those of its tensors that `wanted` has for it; all, if that is null.
+void add_file(const char* op, const std::filesystem::path& path, const std::map<std::string, std::string>* wanted,
+              const MaybeDevice& device, const Site& s, Weights& to) {
+  to.files.push_back(lazy::detail::open_file(op, path.string(), s, lazy::detail::Access::mapped));
+  const Safetensors all = lazy::detail::read_safetensors(to.files.back(), device);
+  const std::string file = path.filename().string();
+  for (const auto& [name, t] : all) {
+    const auto at = wanted ? wanted->find(name) : std::map<std::string, std::string>::const_iterator();
+    if (!wanted || (at != wanted->end() && at->second == file)) to.tensors.set(name, t);
+  }
 }
 
 }  // namespace
@@ -196,12 +222,22 @@ Weights read_weights(const char* op, const std::filesystem::path& folder, MaybeD
   const std::filesystem::path whole = folder / "model.safetensors",
                               index = folder / "model.safetensors.index.json";
   std::error_code ignored;
-  if (std::filesystem::exists(whole, ignored))
-    return {load_safetensors(whole.string(), device, s), whole.string()};
+  if (std::filesystem::exists(whole, ignored)) {
+    Weights w{{}, whole.string()};
+    add_file(op, whole, nullptr, device, s, w);
+    return w;
+  }
   if (std::filesystem::exists(index, ignored)) {
-    const ShardedSafetensors shards = load_safetensors_index(index.string(), device, s);
+    const auto wanted = lazy::detail::read_safe_index(lazy::detail::open_file(op, index.string(), s));
     Weights w{{}, index.string()};
-    for (const std::string& name : shards.names()) w.tensors.set(name, shards.at(name, s));
+    std::set<std::string> files;
+    for (const auto& [name, file] : wanted) files.insert(file);
+    for (const std::string& file : files) add_file(op, folder / file, &wanted, device, s, w);
+    for (const auto& [name, file] : wanted)
+      if (!w.has(name))
+        throw IoError(std::string(op) + ": " + (folder / file).string() + ": expected " + text::quoted(name) +
+                          ", as " + index.string() + " says",
+                      s);
     return w;
   }
   std::string others;
@@ -261,7 +297,7 @@ void adopt(const char* op, nn::Module& model, const Weights& weights, const Layo
                 s);
   const no_grad scope;
   for (const auto& [item, parts] : found) {
-    const Tensor value = value_of(parts, dtype, s);
+    const Tensor value = value_of(weights, parts, dtype, s);
     if (item->parameter) item->parameter->reset(value, s);
     else *item->tensor = value.detach(s);
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lazy/core/named.hpp"
+#include "lazy/io/file.hpp"
 #include "lazy/nn/modules/module.hpp"
 
 namespace lazy::pretrained {
@@ -34,7 +35,8 @@ struct Layout {
 /// Holds what a file or several have.
 struct Weights {
   NamedTensors tensors;
-  std::string path;  // of the file or index, for errors
+  std::string path;                            // of the file or index, for errors
+  std::vector<lazy::detail::FileBytes> files = {};  // that are mapped, and whose pages can be given back
   bool has(std::string_view name) const { return tensors.contains(name); }
   /// True if a name begins so.
   bool any_begins(std::string_view prefix) const;
