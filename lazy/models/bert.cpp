@@ -58,8 +58,7 @@ BertEncoder::BertEncoder(const BertConfig& c, const Site& s) {
   for (int64_t i = 0; i < c.num_hidden_layers; ++i) layer.emplace_back(c, s);
 }
 
-Bert::Bert(const BertConfig& c, Site s)
-    : embeddings(c, s), encoder(c, s), config_(c) {
+Bert::Bert(const BertConfig& c, Site s) : embeddings(c, s), encoder(c, s), config_(c) {
   check_heads("Bert", c.hidden_size, c.num_attention_heads, s);
   if (c.pooler) pooler.emplace(c.hidden_size, c.hidden_size, s);
   apply([&](nn::Linear& l) {
@@ -77,8 +76,8 @@ Bert::Bert(const BertConfig& c, Site s)
 Tensor Bert::embed(Arg ids, const Tensor& token_type_ids) const {
   const Site s = ids.site();
   const bool shifted = config_.positions == Positions::after_padding;
-  const Shape shape = check_ids("Bert", ids,
-                                config_.max_position_embeddings - (shifted ? config_.pad_token_id + 1 : 0));
+  const Shape shape =
+      check_ids("Bert", ids, config_.max_position_embeddings - (shifted ? config_.pad_token_id + 1 : 0));
   const Tensor all(ids.take());
   Tensor x = embeddings.word_embeddings(Arg(all, s));
   if (embeddings.token_type_embeddings) {

@@ -10,8 +10,8 @@
 
 namespace lazy::models {
 
-/// Says how tokens are numbered. from_zero: as they stand. after_padding: from pad_token_id + 1 on, tokens that
-/// are padding left out, as RoBERTa does (Liu et al., 2019).
+/// Says how tokens are numbered. from_zero: as they stand. after_padding: from pad_token_id + 1 on, tokens
+/// that are padding left out, as RoBERTa does (Liu et al., 2019).
 enum class Positions : uint8_t { from_zero, after_padding };
 
 /// Has the sizes of bert-base-uncased unless told otherwise.
@@ -19,7 +19,7 @@ struct BertConfig {
   int64_t vocab_size = 30522, hidden_size = 768, num_hidden_layers = 12, num_attention_heads = 12;
   int64_t intermediate_size = 3072, max_position_embeddings = 512;
   int64_t type_vocab_size = 2;  // 0: tokens have no types
-  int64_t pad_token_id = 0;  // this token's row begins as 0 and has no gradient
+  int64_t pad_token_id = 0;     // this token's row begins as 0 and has no gradient
   double hidden_dropout_prob = 0.1, layer_norm_eps = 1e-12;
   Activation hidden_act = Activation::gelu, pooler_act = Activation::tanh;
   Positions positions = Positions::from_zero;
@@ -79,8 +79,8 @@ struct BertOutputs {
   Tensor pooler_output;      // (N, hidden), of the first token; undefined without a pooler
 };
 /// Encodes ids (N, T). `attention_mask` (N, T) is 1 or true where a token counts; token types are 0 if not
-/// given. Error for token types of a model that has none; IndexError, when a value is computed, for ids out of range; ShapeError for more tokens than
-/// positions.
+/// given. Error for token types of a model that has none; IndexError, when a value is computed, for ids out
+/// of range; ShapeError for more tokens than positions.
 struct Bert : nn::Module {
   BertEmbeddings embeddings;
   BertEncoder encoder;

@@ -10,8 +10,8 @@ namespace {
 
 const BertConfig& with_pooler(const BertConfig& c, const Site& s) {
   if (!c.pooler)
-    lazy::detail::fail<Error>("BertForSequenceClassification", "classifies what a pooler gives: pooler = true",
-                              s);
+    lazy::detail::fail<Error>("BertForSequenceClassification",
+                              "classifies what a pooler gives: pooler = true", s);
   return c;
 }
 

@@ -1,4 +1,5 @@
-// Puts BERT to use: for classes of texts, classes of tokens, and tokens that are masked. Names are Hugging Face's.
+// Puts BERT to use: for classes of texts, classes of tokens, and tokens that are masked. Names are Hugging
+// Face's.
 #pragma once
 #include "lazy/models/bert.hpp"
 

@@ -42,7 +42,10 @@ Tensor GPT2Attention::operator()(const Tensor& x) const {
 }
 
 GPT2MLP::GPT2MLP(const GPT2Config& c, const Site& s)
-    : c_fc(c.n_embd, inner(c), s), c_proj(inner(c), c.n_embd, s), activation(c.activation), dropout(c.dropout) {}
+    : c_fc(c.n_embd, inner(c), s),
+      c_proj(inner(c), c.n_embd, s),
+      activation(c.activation),
+      dropout(c.dropout) {}
 Tensor GPT2MLP::operator()(const Tensor& x) const {
   return dropped(c_proj(activate(activation, c_fc(x))), dropout, training());
 }

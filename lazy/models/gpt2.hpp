@@ -62,8 +62,8 @@ struct GPT2Transformer : nn::Module {
 };
 
 /// Returns for each token of ids (N, T) the scores (N, T, vocab_size) of what follows it. The scores' weights
-/// are those of the tokens (wte), so that there is no lm_head.weight, unless the config says otherwise. ShapeError for more tokens than
-/// positions; IndexError, when a value is computed, for ids out of range.
+/// are those of the tokens (wte), so that there is no lm_head.weight, unless the config says otherwise.
+/// ShapeError for more tokens than positions; IndexError, when a value is computed, for ids out of range.
 struct GPT2 : nn::Module {
   GPT2Transformer transformer;
   std::optional<nn::Linear> lm_head;

@@ -21,8 +21,9 @@ struct LlamaConfig {
   double rms_norm_eps = 1e-5, rope_theta = 10000;
   RopeScaling rope_scaling = {};
   Activation hidden_act = Activation::silu;
-  bool qkv_bias = false, output_bias = false, mlp_bias = false;  // biases of attention and of products behind it
-  bool tie_word_embeddings = false;                              // the scores' weights are those of the tokens
+  bool qkv_bias = false, output_bias = false,
+       mlp_bias = false;             // biases of attention and of products behind it
+  bool tie_word_embeddings = false;  // the scores' weights are those of the tokens
 
   int64_t head_width() const { return head_dim > 0 ? head_dim : hidden_size / num_attention_heads; }
 };
@@ -62,9 +63,9 @@ struct LlamaModel : nn::Module {
   LAZY_MODULE(embed_tokens, layers, norm)
 };
 
-/// Returns for each token of ids (N, T) the scores (N, T, vocab_size) of what follows it. Without lm_head they
-/// are products with the tokens' own weights. ShapeError for more
-/// tokens than positions; IndexError, when a value is computed, for ids out of range.
+/// Returns for each token of ids (N, T) the scores (N, T, vocab_size) of what follows it. Without lm_head
+/// they are products with the tokens' own weights. ShapeError for more tokens than positions; IndexError,
+/// when a value is computed, for ids out of range.
 struct Llama : nn::Module {
   LlamaModel model;
   std::optional<nn::Linear> lm_head;

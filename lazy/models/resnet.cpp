@@ -58,11 +58,10 @@ Tensor ResidualBlock::operator()(Arg arg) {
 }
 
 ResNet::ResNet(const ResNetConfig& config, Site s)
-    : conv1(convolution(config.channels, config.width, 7, 2, s)),
-      bn1(config.width, {}, s),
-      config_(config) {
+    : conv1(convolution(config.channels, config.width, 7, 2, s)), bn1(config.width, {}, s), config_(config) {
   if (config.classes > 0)
-    fc.emplace(config.width * 8 * (config.bottleneck ? kWidening : 1), config.classes, nn::LinearOptions{}, s);
+    fc.emplace(config.width * 8 * (config.bottleneck ? kWidening : 1), config.classes, nn::LinearOptions{},
+               s);
   int64_t inputs = checked(config, s).width;
   layer1 = blocks(config, 0, inputs, s);
   layer2 = blocks(config, 1, inputs, s);

@@ -153,7 +153,8 @@ Saved begun_as(const models::BertConfig& c, const Names& names, const std::strin
   if (!prefix.empty()) r.renames.push_back({"^" + prefix, "distilbert."});
   constexpr double kEps = 1e-12;  // which no key changes
   if (is_shifted(c) || c.layer_norm_eps != kEps)
-    r.problem = "without token types it is DistilBERT, whose positions are from zero and layer_norm_eps 1e-12";
+    r.problem =
+        "without token types it is DistilBERT, whose positions are from zero and layer_norm_eps 1e-12";
   return r;
 }
 
@@ -260,10 +261,10 @@ NamedTensors Family<OfTokens>::call(OfTokens& m, const NamedTensors& in, const S
   return {{"logits", called(m, in, s)}};
 }
 Saved saved(const OfTokens& m) {
-  Saved r = begun_as(m.bert.config(),
-                     {"BertForTokenClassification", "RobertaForTokenClassification",
-                      "DistilBertForTokenClassification"},
-                     "bert.");
+  Saved r = begun_as(
+      m.bert.config(),
+      {"BertForTokenClassification", "RobertaForTokenClassification", "DistilBertForTokenClassification"},
+      "bert.");
   add_labels(r.config, m.classifier.out_features());
   return r;
 }

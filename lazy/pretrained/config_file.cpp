@@ -13,18 +13,13 @@ struct ActivationName {
   models::Activation activation;
 };
 // The first name of an activation is the one that is written.
-constexpr ActivationName kActivations[] = {{"gelu", models::Activation::gelu},
-                                           {"gelu_new", models::Activation::gelu_tanh},
-                                           {"gelu_fast", models::Activation::gelu_tanh},
-                                           {"gelu_pytorch_tanh", models::Activation::gelu_tanh},
-                                           {"gelu_python", models::Activation::gelu},
-                                           {"quick_gelu", models::Activation::quick_gelu},
-                                           {"relu", models::Activation::relu},
-                                           {"silu", models::Activation::silu},
-                                           {"swish", models::Activation::silu},
-                                           {"tanh", models::Activation::tanh},
-                                           {"sigmoid", models::Activation::sigmoid},
-                                           {"mish", models::Activation::mish}};
+constexpr ActivationName kActivations[] = {
+    {"gelu", models::Activation::gelu},           {"gelu_new", models::Activation::gelu_tanh},
+    {"gelu_fast", models::Activation::gelu_tanh}, {"gelu_pytorch_tanh", models::Activation::gelu_tanh},
+    {"gelu_python", models::Activation::gelu},    {"quick_gelu", models::Activation::quick_gelu},
+    {"relu", models::Activation::relu},           {"silu", models::Activation::silu},
+    {"swish", models::Activation::silu},          {"tanh", models::Activation::tanh},
+    {"sigmoid", models::Activation::sigmoid},     {"mish", models::Activation::mish}};
 
 json parsed(const detail::FileBytes& f) {
   constexpr uint64_t kMost = uint64_t{2} << 20;  // bytes; a tree of JSON takes up to twenty times its text

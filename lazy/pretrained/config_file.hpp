@@ -1,5 +1,5 @@
-// Reads a model's config.json: each key with its type and range, errors with the file, the key, what was found
-// and what is supported. Internal to lazy/pretrained.
+// Reads a model's config.json: each key with its type and range, errors with the file, the key, what was
+// found and what is supported. Internal to lazy/pretrained.
 #pragma once
 #include <cstdint>
 #include <initializer_list>

@@ -31,14 +31,14 @@ struct Source {
 template <class M>
 struct Family;
 
-#define LAZY_FAMILY(M)                                                            \
-  template <>                                                                     \
-  struct Family<models::M> {                                                      \
-    static const std::vector<std::string>& kinds();                               \
-    static models::M make(const Source&);                                         \
-    static Layout layout(const Source&, const models::M&);                        \
-    static std::vector<Value> inputs(const models::M&);                           \
-    static std::vector<Value> outputs(const models::M&);                          \
+#define LAZY_FAMILY(M)                                                             \
+  template <>                                                                      \
+  struct Family<models::M> {                                                       \
+    static const std::vector<std::string>& kinds();                                \
+    static models::M make(const Source&);                                          \
+    static Layout layout(const Source&, const models::M&);                         \
+    static std::vector<Value> inputs(const models::M&);                            \
+    static std::vector<Value> outputs(const models::M&);                           \
     static NamedTensors call(models::M&, const NamedTensors& inputs, const Site&); \
   };
 LAZY_PRETRAINED_MODELS(LAZY_FAMILY)
@@ -47,9 +47,9 @@ LAZY_PRETRAINED_MODELS(LAZY_FAMILY)
 /// Describes a file for save_pretrained(): its config, and how the model's names become the file's.
 struct Saved {
   nlohmann::ordered_json config;
-  std::vector<Rename> renames = {};      // as of a Layout, from the model's names
-  std::vector<Join> splits = {};         // the model's tensors that are several in the file
-  std::string problem = {};              // says why no architecture has this config; empty if one has
+  std::vector<Rename> renames = {};  // as of a Layout, from the model's names
+  std::vector<Join> splits = {};     // the model's tensors that are several in the file
+  std::string problem = {};          // says why no architecture has this config; empty if one has
 };
 Saved saved(const models::Bert&);
 Saved saved(const models::BertForSequenceClassification&);
@@ -60,7 +60,8 @@ Saved saved(const models::Llama&);
 Saved saved(const models::ViT&);
 Saved saved(const models::ResNet&);
 
-/// Throws Error for keys that mean that weights are not as they are, or that parts are there that no model has.
+/// Throws Error for keys that mean that weights are not as they are, or that parts are there that no model
+/// has.
 void check_common(const ConfigFile&);
 /// Throws IoError if the config has more layers than the file has tensors: no more is made than is read.
 void check_layers(const Source&, int64_t layers);

@@ -71,6 +71,8 @@ models::RopeScaling rope_of(const Keys& k, int64_t width, const Site& s) {
   if (r.type != models::RopeType::none) {
     r.factor = k.real("rope.scaling.factor", 1, 1e-3, 1e6);
     r.original_max_position_embeddings = k.integer("rope.scaling.original_context_length", 0);
+    if (k.real("rope.scaling.attn_factor", 1, 0, 1e6) != 1)
+      k.unsupported("rope.scaling.attn_factor", "another number than 1", "1");
   }
   if (const gguf::TensorInfo* const t = k.file().find("rope_freqs.weight")) {
     if (t->shape != Shape{width / 2} || t->type != gguf::TensorType::f32)
@@ -98,6 +100,7 @@ models::LlamaConfig config_of(const Keys& k, const Site& s) {
   c.num_key_value_heads = k.integer("attention.head_count_kv", c.num_attention_heads);
   c.max_position_embeddings = k.integer("context_length");
   c.head_dim = k.integer("attention.key_length", 0);
+  c.sliding_window = k.integer("attention.sliding_window", 0);
   c.rms_norm_eps = k.real("attention.layer_norm_rms_epsilon", 1e-5, 0, 1);
   c.rope_theta = k.real("rope.freq_base", 10000, 1.0001, 1e12);
   const int64_t width = c.head_width(), rotated = k.integer("rope.dimension_count", width);
@@ -141,11 +144,14 @@ Tensor in_halves(const Tensor& x, int64_t heads, const Site& s) {
 }
 
 /// Returns how many heads the rows of a tensor are of, if they have to be put into halves; else 0.
-int64_t heads_to_halve(const std::string& name, const std::string& architecture, const models::LlamaConfig& c) {
+int64_t heads_to_halve(const std::string& name, const std::string& architecture,
+                       const models::LlamaConfig& c) {
   if (architecture != "llama") return 0;
   if (name.find(".attn_q.") != name.npos) return c.num_attention_heads;
   return name.find(".attn_k.") != name.npos ? c.num_key_value_heads : 0;
 }
+
+constexpr int64_t kGroup = 32;  // numbers that share a scale
 
 /// Holds a model's matrix that stays integers.
 struct Quantized {
@@ -154,23 +160,25 @@ struct Quantized {
   int bits;
 };
 
-/// Has a linear map compute by the file's integers.
-void quantize(nn::Linear& layer, const Quantized& q, DType dtype, const Site& s) {
+/// Has a layer compute by the file's integers.
+void quantize(Parameter& weight, const Quantized& q, DType dtype, const Site& s) {
   namespace parametrize = nn::utils::parametrize;
   const quant::Scheme scheme{.bits = q.bits,
                              .is_signed = q.bits == 8,
                              .symmetric = true,
                              .granularity = quant::Granularity::group,
-                             .group = 32};
-  const Shape shape = layer.weight.shape(s);
-  if (layer.weight.dtype(s) != dtype) layer.weight.reset(layer.weight.to(dtype, s), s);
+                             .group = kGroup};
+  const Shape shape{q.groups.scales.size(0, s), kGroup * q.groups.scales.size(1, s)};
+  weight = Parameter(zeros(ShapeArg(shape), dtype, {}, s));
   parametrize::register_parametrization(
-      layer.weight, quant::QuantizedWeight(scheme, shape, dtype, quant::Activations::none), false, s);
-  parametrize::ParametrizationList& list = parametrize::parametrizations(layer.weight, s);
+      weight, quant::QuantizedWeight(scheme, shape, dtype, quant::Activations::none), false, s);
+  parametrize::ParametrizationList& list = parametrize::parametrizations(weight, s);
   list.original(0).reset(q.groups.integers, s);
   list.original(1).reset(q.groups.scales, s);
 }
 
+/// Says if a matrix stays integers. Of embeddings rows are read, for which all of them would become numbers
+/// in each call.
 bool stays_integers(const gguf::TensorInfo& t, const Options& o) {
   const bool groups = t.type == gguf::TensorType::q4_0 || t.type == gguf::TensorType::q8_0;
   return groups && !o.dequantize && t.shape.size() == 2 && t.name != "token_embd.weight";
@@ -184,8 +192,8 @@ Weights weights_of(const gguf::File& f, const std::string& architecture, const m
     if (t.name == "rope_freqs.weight") continue;
     const int64_t heads = heads_to_halve(t.name, architecture, c);
     if (heads && (t.shape.empty() || t.shape[0] % (2 * heads) != 0))
-      throw IoError(f.path() + ": " + text::quoted(t.name) + " is " + to_string(t.shape) + ", but there are " +
-                        std::to_string(heads) + " heads",
+      throw IoError(f.path() + ": " + text::quoted(t.name) + " is " + to_string(t.shape) +
+                        ", but there are " + std::to_string(heads) + " heads",
                     s);
     if (stays_integers(t, o)) {
       Quantized q{renamed(t.name, gguf_names()), f.groups(t.name, o.device, s),
@@ -209,22 +217,24 @@ Weights weights_of(const gguf::File& f, const std::string& architecture, const m
   return w;
 }
 
-/// Finds the linear maps that stay integers, by their names; Error for names and shapes that don't fit.
-std::vector<std::pair<nn::Linear*, const Quantized*>> layers_of(const char* op, models::Llama& m,
-                                                                const std::vector<Quantized>& all,
-                                                                const std::string& path, const Site& s) {
-  std::unordered_map<std::string, nn::Linear*> layers;
+/// Finds the matrices that stay integers, by their names; Error for names and shapes that don't fit.
+std::vector<std::pair<Parameter*, const Quantized*>> weights_to_quantize(const char* op, models::Llama& m,
+                                                                         const std::vector<Quantized>& all,
+                                                                         const std::string& path,
+                                                                         const Site& s) {
+  std::unordered_map<std::string, Parameter*> weights;
   for (const auto& [name, module] : m.named_modules())
-    if (auto* const linear = dynamic_cast<nn::Linear*>(module)) layers[name + ".weight"] = linear;
-  std::vector<std::pair<nn::Linear*, const Quantized*>> r;
+    if (auto* const linear = dynamic_cast<nn::Linear*>(module)) weights[name + ".weight"] = &linear->weight;
+  std::vector<std::pair<Parameter*, const Quantized*>> r;
   for (const Quantized& q : all) {
-    const auto at = layers.find(q.layer);
-    if (at == layers.end())
+    const auto at = weights.find(q.layer);
+    if (at == weights.end())
       throw Error(std::string(op) + ": " + path + ": the model has no " + text::quoted(q.layer), s);
-    const Shape &here = at->second->weight.shape(s), &there = q.groups.scales.shape(s);
-    if (here[0] != there[0] || here[1] != 32 * there[1])
+    const Shape &here = at->second->shape(s), &there = q.groups.scales.shape(s);
+    if (here[0] != there[0] || here[1] != kGroup * there[1])
       throw Error(std::string(op) + ": " + path + ": " + text::quoted(q.layer) + " is " + to_string(here) +
-                      " by the metadata, and " + to_string(Shape{there[0], 32 * there[1]}) + " in the file",
+                      " by the metadata, and " + to_string(Shape{there[0], kGroup * there[1]}) +
+                      " in the file",
                   s);
     r.emplace_back(at->second, &q);
   }
@@ -262,16 +272,10 @@ models::Llama llama_of(const char* op, const gguf::File& f, const std::string& a
   }();
   std::vector<Quantized> quantized;
   Weights weights = weights_of(f, architecture, c, o, quantized, s);
-  const auto layers = layers_of(op, m, quantized, f.path(), s);
-  const nn::init::Skip skip;
-  // What stays integers has its values already.
-  Layout layout{.renames = gguf_names()};
-  for (const auto& [layer, q] : layers) layer->weight = Parameter();
-  adopt(op, m, weights, layout, {}, s);
-  for (const auto& [layer, q] : layers) {
-    layer->weight = Parameter(zeros({q->groups.scales.size(0, s), 32 * q->groups.scales.size(1, s)}, float32, {}, s));
-    quantize(*layer, *q, o.dtype.or_else(float32), s);
-  }
+  const auto integers = weights_to_quantize(op, m, quantized, f.path(), s);
+  for (const auto& [weight, q] : integers) *weight = Parameter();  // which others need not look for
+  adopt(op, m, weights, {.renames = gguf_names()}, {}, s);
+  for (const auto& [weight, q] : integers) quantize(*weight, *q, o.dtype.or_else(float32), s);
   m.eval(s);
   return m;
 }
@@ -283,8 +287,8 @@ std::unique_ptr<Held> load_gguf_model(const char* op, const std::filesystem::pat
   const gguf::File f = gguf::load(path.string(), s);
   const std::string architecture(f.at("general.architecture", s).text(s));
   if (architecture != "llama" && architecture != "qwen2")
-    throw Error(std::string(op) + ": " + f.path() + ": general.architecture is " + text::quoted(architecture) +
-                    ", which is not supported; supported: llama, qwen2",
+    throw Error(std::string(op) + ": " + f.path() + ": general.architecture is " +
+                    text::quoted(architecture) + ", which is not supported; supported: llama, qwen2",
                 s);
   auto held = std::make_unique<HeldAs<models::Llama>>(llama_of(op, f, architecture, o, s));
   held->architecture = architecture;

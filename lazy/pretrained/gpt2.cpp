@@ -44,9 +44,7 @@ Layout Family<GPT2>::layout(const Source& from, const GPT2& m) {
   if (!m.lm_head) l.ignored.emplace_back("lm_head.weight");
   return l;
 }
-std::vector<Value> Family<GPT2>::inputs(const GPT2&) {
-  return {{"input_ids", int64, {"batch", "tokens"}}};
-}
+std::vector<Value> Family<GPT2>::inputs(const GPT2&) { return {{"input_ids", int64, {"batch", "tokens"}}}; }
 std::vector<Value> Family<GPT2>::outputs(const GPT2& m) {
   return {{"logits", float32, {"batch", "tokens", m.config().vocab_size}}};
 }

@@ -55,6 +55,8 @@ models::RopeScaling rope_scaling(const ConfigFile& c) {
 void read_sliding_window(const ConfigFile& c, const std::string& kind, models::LlamaConfig& r) {
   if (kind == "qwen2") c.only("use_sliding_window", false);
   // A window of null is none.
+  for (const std::string& type : c.texts("layer_types"))
+    if (type != "full_attention") c.unsupported("layer_types", "lists of full_attention");
   if (kind == "mistral") r.sliding_window = c.integer("sliding_window", 0);
 }
 
@@ -115,7 +117,8 @@ std::pair<const char*, const char*> llama_kind(const models::LlamaConfig& c) {
   if (!c.rope_scaling.factors.empty()) return {nullptr, nullptr};
   if (c.sliding_window > 0 && !c.qkv_bias && !c.output_bias && !c.mlp_bias)
     return {"MistralForCausalLM", "mistral"};
-  if (c.sliding_window == 0 && c.qkv_bias && !c.output_bias && !c.mlp_bias) return {"Qwen2ForCausalLM", "qwen2"};
+  if (c.sliding_window == 0 && c.qkv_bias && !c.output_bias && !c.mlp_bias)
+    return {"Qwen2ForCausalLM", "qwen2"};
   if (c.sliding_window == 0 && c.qkv_bias == c.output_bias) return {"LlamaForCausalLM", "llama"};
   return {nullptr, nullptr};
 }
@@ -137,9 +140,7 @@ Layout Family<Llama>::layout(const Source&, const Llama& m) {
   if (!m.lm_head) l.ignored.emplace_back("lm_head.weight");
   return l;
 }
-std::vector<Value> Family<Llama>::inputs(const Llama&) {
-  return {{"input_ids", int64, {"batch", "tokens"}}};
-}
+std::vector<Value> Family<Llama>::inputs(const Llama&) { return {{"input_ids", int64, {"batch", "tokens"}}}; }
 std::vector<Value> Family<Llama>::outputs(const Llama& m) {
   return {{"logits", float32, {"batch", "tokens", m.config().vocab_size}}};
 }
@@ -152,9 +153,10 @@ Saved saved(const Llama& m) {
   const auto [architecture, kind] = llama_kind(c);
   if (!kind)
     return {.config = {},
-            .problem = "Llama has biases of attention in all its products or in none, Qwen2 in those of queries, "
-                       "keys and values, a sliding window goes with Mistral, without biases, and factors of "
-                       "single pairs in rotary embeddings are GGUF's alone"};
+            .problem =
+                "Llama has biases of attention in all its products or in none, Qwen2 in those of queries, "
+                "keys and values, a sliding window goes with Mistral, without biases, and factors of "
+                "single pairs in rotary embeddings are GGUF's alone"};
   Saved r{begun(architecture, kind)};
   nlohmann::ordered_json& j = r.config;
   j["vocab_size"] = c.vocab_size;

@@ -123,10 +123,10 @@ NamedTensors Model::operator()(const NamedTensors& inputs, Site s) {
 std::vector<Tensor> Model::operator()(const std::vector<Tensor>& inputs, Site s) {
   Held& h = held(s);
   if (inputs.size() > h.inputs.size())
-    lazy::detail::fail<Error>("pretrained::Model",
-                              std::to_string(inputs.size()) + " inputs for a model that takes " +
-                                  std::to_string(h.inputs.size()),
-                              s);
+    lazy::detail::fail<Error>(
+        "pretrained::Model",
+        std::to_string(inputs.size()) + " inputs for a model that takes " + std::to_string(h.inputs.size()),
+        s);
   NamedTensors named;
   for (size_t i = 0; i < inputs.size(); ++i) named.set(h.inputs[i].name, inputs[i]);
   std::vector<Tensor> all;

@@ -30,20 +30,20 @@ struct Options {
   // Of weights of floating point; none: the config's torch_dtype, else the file's, and of GGUF float32.
   MaybeDType dtype = {};
   MaybeDevice device = {};  // of weights; none: the default device
-  // Of GGUF: matrices of Q4_0 and Q8_0 become numbers of floating point too, as all other blocks do. Else they
-  // stay integers (quant::QuantizedWeight), by which few rows are multiplied as they are.
+  // Of GGUF: matrices of Q4_0 and Q8_0 become numbers of floating point too, as all other blocks do. Else
+  // they stay integers (quant::QuantizedWeight), by which few rows are multiplied as they are.
   bool dequantize = false;
 };
 
 /// Lists the models that can be loaded and saved.
-#define LAZY_PRETRAINED_MODELS(X)     \
-  X(Bert)                             \
-  X(BertForSequenceClassification)    \
-  X(BertForTokenClassification)       \
-  X(BertForMaskedLM)                  \
-  X(GPT2)                             \
-  X(Llama)                            \
-  X(ViT)                              \
+#define LAZY_PRETRAINED_MODELS(X)  \
+  X(Bert)                          \
+  X(BertForSequenceClassification) \
+  X(BertForTokenClassification)    \
+  X(BertForMaskedLM)               \
+  X(GPT2)                          \
+  X(Llama)                         \
+  X(ViT)                           \
   X(ResNet)
 
 /// Holds an extent: a number, or the name of one that each call chooses.

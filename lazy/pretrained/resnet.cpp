@@ -87,15 +87,15 @@ NamedTensors Family<ResNet>::call(ResNet& m, const NamedTensors& in, const Site&
 
 Saved saved(const ResNet& m) {
   const models::ResNetConfig& c = m.config();
-  Saved r{begun(m.fc ? "ResNetForImageClassification" : "ResNetModel", "resnet"), reversed(resnet_names()), {}};
+  Saved r{
+      begun(m.fc ? "ResNetForImageClassification" : "ResNetModel", "resnet"), reversed(resnet_names()), {}};
   if (m.fc) add_prefix("resnet.", {"embedder", "encoder"}, r.renames);
   nlohmann::ordered_json& j = r.config;
   j["layer_type"] = c.bottleneck ? "bottleneck" : "basic";
   j["embedding_size"] = c.width;
   j["num_channels"] = c.channels;
   j["depths"] = c.layers;
-  for (int i = 0; i < 4; ++i)
-    j["hidden_sizes"].push_back((c.width << i) * (c.bottleneck ? kExpansion : 1));
+  for (int i = 0; i < 4; ++i) j["hidden_sizes"].push_back((c.width << i) * (c.bottleneck ? kExpansion : 1));
   for (int64_t i = 0; i < c.classes; ++i) j["id2label"][std::to_string(i)] = "LABEL_" + std::to_string(i);
   return r;
 }

@@ -32,20 +32,20 @@ models::ViTConfig vit_config(const Source& from) {
 }
 
 const std::vector<Rename>& vit_names() {
-  static const auto& names = *new std::vector<Rename>{
-      {"^vit.", ""},
-      {"^embeddings.cls_token", "class_token"},
-      {"^embeddings.position_embeddings", "encoder.pos_embedding"},
-      {"^embeddings.patch_embeddings.projection", "conv_proj"},
-      {"^layernorm", "encoder.ln"},
-      {"^encoder.layer.#", "encoder.layers.encoder_layer_#"},
-      {"attention.attention", "self_attention"},
-      {"attention.output.dense", "self_attention.out_proj"},
-      {"layernorm_before", "ln_1"},
-      {"layernorm_after", "ln_2"},
-      {"intermediate.dense", "mlp.0"},
-      {"output.dense", "mlp.3"},
-      {"^classifier", "heads.head"}};
+  static const auto& names =
+      *new std::vector<Rename>{{"^vit.", ""},
+                               {"^embeddings.cls_token", "class_token"},
+                               {"^embeddings.position_embeddings", "encoder.pos_embedding"},
+                               {"^embeddings.patch_embeddings.projection", "conv_proj"},
+                               {"^layernorm", "encoder.ln"},
+                               {"^encoder.layer.#", "encoder.layers.encoder_layer_#"},
+                               {"attention.attention", "self_attention"},
+                               {"attention.output.dense", "self_attention.out_proj"},
+                               {"layernorm_before", "ln_1"},
+                               {"layernorm_after", "ln_2"},
+                               {"intermediate.dense", "mlp.0"},
+                               {"output.dense", "mlp.3"},
+                               {"^classifier", "heads.head"}};
   return names;
 }
 
@@ -83,14 +83,14 @@ NamedTensors Family<ViT>::call(ViT& m, const NamedTensors& in, const Site& s) {
   if (m.heads) return {{"logits", m(std::move(x))}};
   const Tensor y = m.encode(std::move(x));
   NamedTensors r{{"last_hidden_state", y}};
-  if (m.pooler)
-    r.set("pooler_output", models::activate(models::Activation::tanh, m.pooler->dense(y(_, 0))));
+  if (m.pooler) r.set("pooler_output", models::activate(models::Activation::tanh, m.pooler->dense(y(_, 0))));
   return r;
 }
 
 Saved saved(const ViT& m) {
   const models::ViTConfig& c = m.config();
-  Saved r{begun(m.heads ? "ViTForImageClassification" : "ViTModel", "vit"), reversed(vit_names()), vit_joins()};
+  Saved r{begun(m.heads ? "ViTForImageClassification" : "ViTModel", "vit"), reversed(vit_names()),
+          vit_joins()};
   if (m.heads) add_prefix("vit.", {"embeddings", "encoder", "layernorm"}, r.renames);
   nlohmann::ordered_json& j = r.config;
   j["image_size"] = c.image_size;

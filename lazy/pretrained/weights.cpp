@@ -200,8 +200,9 @@ Tensor value_of(const Weights& w, const std::vector<Tensor>& parts, const MaybeD
 }
 
 /// Maps a file, and adds those of its tensors that `wanted` has for it; all, if that is null.
-void add_file(const char* op, const std::filesystem::path& path, const std::map<std::string, std::string>* wanted,
-              const MaybeDevice& device, const Site& s, Weights& to) {
+void add_file(const char* op, const std::filesystem::path& path,
+              const std::map<std::string, std::string>* wanted, const MaybeDevice& device, const Site& s,
+              Weights& to) {
   to.files.push_back(lazy::detail::open_file(op, path.string(), s, lazy::detail::Access::mapped));
   const Safetensors all = lazy::detail::read_safetensors(to.files.back(), device);
   const std::string file = path.filename().string();

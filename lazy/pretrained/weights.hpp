@@ -27,15 +27,16 @@ struct Join {
 
 /// Says how names of a file become names of a model.
 struct Layout {
-  std::vector<Rename> renames = {};       // applied in order, each where it fits first
+  std::vector<Rename> renames = {};  // applied in order, each where it fits first
   std::vector<Join> joins = {};
-  std::vector<std::string> ignored = {};  // names, before they are changed, of what the model has no use for: "*" at an end stands for anything
+  std::vector<std::string> ignored = {};  // names, before they are changed, of what the model has no use for:
+                                          // "*" at an end stands for anything
 };
 
 /// Holds what a file or several have.
 struct Weights {
   NamedTensors tensors;
-  std::string path;                            // of the file or index, for errors
+  std::string path;                                 // of the file or index, for errors
   std::vector<lazy::detail::FileBytes> files = {};  // that are mapped, and whose pages can be given back
   bool has(std::string_view name) const { return tensors.contains(name); }
   /// True if a name begins so.

@@ -1,6 +1,6 @@
 // Tests what is read of a folder, and what is said of one that can't be read.
-#include "lazy/inference/session.hpp"
 #include "tests/pretrained/folders.hpp"
+#include "lazy/inference/session.hpp"
 
 using namespace lazy;
 using namespace pretrained_test;
@@ -61,13 +61,18 @@ BOOST_AUTO_TEST_CASE(any_architecture_is_found_by_its_name) {
   BOOST_TEST(copy.num_parameters() == llama.num_parameters());
   BOOST_TEST(says(thrown<Error>([&] { (void)model.inputs(); }), "was not loaded"));
   BOOST_TEST(says(thrown<Error>([&] { (void)copy({{"ids", kIds}}); }), "the input input_ids is missing"));
-  BOOST_TEST(says(thrown<Error>([&] { (void)copy({{"input_ids", kIds}, {"mask", kIds}}); }),
+  BOOST_TEST(says(thrown<Error>([&] {
+                    (void)copy({{"input_ids", kIds}, {"mask", kIds}});
+                  }),
                   "there is no input 'mask'"));
 }
 
 BOOST_AUTO_TEST_CASE(weights_share_the_file_and_are_not_drawn) {
   const Folder folder;
-  models::BertConfig c{.vocab_size = 5000, .hidden_size = 64, .num_hidden_layers = 1, .num_attention_heads = 2,
+  models::BertConfig c{.vocab_size = 5000,
+                       .hidden_size = 64,
+                       .num_hidden_layers = 1,
+                       .num_attention_heads = 2,
                        .intermediate_size = 64};
   models::save_pretrained(models::Bert(c), folder.path());
   manual_seed(7);
@@ -93,8 +98,9 @@ BOOST_AUTO_TEST_CASE(dtypes_are_the_configs_or_the_options) {
   change_config(folder.path(), [](auto& j) { j["torch_dtype"] = "float32"; });
   BOOST_TEST((models::from_pretrained<models::Llama>(folder.path()).model.norm.weight.dtype() == float32));
   change_config(folder.path(), [](auto& j) { j["torch_dtype"] = "float8"; });
-  BOOST_TEST(says(load_error(folder.path()),
-                  "torch_dtype is \"float8\", which is not supported; supported: float32, float16, bfloat16"));
+  BOOST_TEST(
+      says(load_error(folder.path()),
+           "torch_dtype is \"float8\", which is not supported; supported: float32, float16, bfloat16"));
 }
 
 BOOST_AUTO_TEST_CASE(names_that_differ_are_all_listed_with_the_nearest) {
@@ -110,8 +116,9 @@ BOOST_AUTO_TEST_CASE(names_that_differ_are_all_listed_with_the_nearest) {
   });
   const std::string e = load_error(folder.path());
   BOOST_TEST(says(e, "the weights are not those of a Bert of this config"));
-  BOOST_TEST(says(e, "the model has, and the file lacks:\n  'encoder.layer.0.output.dense.bias' (the nearest "
-                     "there is: 'encoder.layer.0.output.dens.bias')"));
+  BOOST_TEST(says(e,
+                  "the model has, and the file lacks:\n  'encoder.layer.0.output.dense.bias' (the nearest "
+                  "there is: 'encoder.layer.0.output.dens.bias')"));
   BOOST_TEST(says(e, "'pooler.dense.bias'"));
   BOOST_TEST(says(e, "the file has, and the model lacks:"));
   BOOST_TEST(says(e, "'another'"));
@@ -119,36 +126,47 @@ BOOST_AUTO_TEST_CASE(names_that_differ_are_all_listed_with_the_nearest) {
 }
 
 BOOST_AUTO_TEST_CASE(shapes_that_differ_are_listed) {
-  BOOST_TEST(says(bert_error([](auto& j) { j["vocab_size"] = 21; }),
-                  "shapes differ:\n  'embeddings.word_embeddings.weight' is [21, 8] by the config, and [20, 8] "
-                  "float32 in the file"));
+  BOOST_TEST(
+      says(bert_error([](auto& j) { j["vocab_size"] = 21; }),
+           "shapes differ:\n  'embeddings.word_embeddings.weight' is [21, 8] by the config, and [20, 8] "
+           "float32 in the file"));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_config_asks_for_and_no_model_does_is_refused) {
   BOOST_TEST(says(bert_error([](auto& j) { j["hidden_act"] = "snake"; }),
                   "config.json: hidden_act is \"snake\", which is not supported; supported: gelu, gelu_new"));
-  BOOST_TEST(says(bert_error([](auto& j) { j["position_embedding_type"] = "relative_key"; }),
-                  "position_embedding_type is \"relative_key\", which is not supported; supported: \"absolute\""));
+  BOOST_TEST(
+      says(bert_error([](auto& j) { j["position_embedding_type"] = "relative_key"; }),
+           "position_embedding_type is \"relative_key\", which is not supported; supported: \"absolute\""));
   BOOST_TEST(says(bert_error([](auto& j) { j["is_decoder"] = true; }), "is_decoder is true"));
-  BOOST_TEST(says(bert_error([](auto& j) { j["quantization_config"] = {{"bits", 4}}; }), "quantization_config"));
+  BOOST_TEST(says(bert_error([](auto& j) {
+                    j["quantization_config"] = {{"bits", 4}};
+                  }),
+                  "quantization_config"));
   BOOST_TEST(says(bert_error([](auto& j) { j["architectures"] = {"T5Model"}; }),
                   "architectures is [\"T5Model\"], which is not supported; supported: BertForMaskedLM, "));
-  BOOST_TEST(says(llama_error([](auto& j) { j["rope_scaling"] = {{"rope_type", "longrope"}}; }),
-                  "rope_scaling.rope_type is \"longrope\", which is not supported; supported: default, linear"));
+  BOOST_TEST(
+      says(llama_error([](auto& j) {
+             j["rope_scaling"] = {{"rope_type", "longrope"}};
+           }),
+           "rope_scaling.rope_type is \"longrope\", which is not supported; supported: default, linear"));
   BOOST_TEST(says(llama_error([](auto& j) { j["model_type"] = "qwen2"; }), "architectures"));
-  BOOST_TEST(says(llama_error([](auto& j) { j["partial_rotary_factor"] = 0.5; }), "partial_rotary_factor is 0.5"));
+  BOOST_TEST(
+      says(llama_error([](auto& j) { j["partial_rotary_factor"] = 0.5; }), "partial_rotary_factor is 0.5"));
 }
 
 BOOST_AUTO_TEST_CASE(values_of_other_types_and_ranges_are_refused) {
   BOOST_TEST(says(llama_error([](auto& j) { j["hidden_size"] = "8"; }),
                   "expected hidden_size to be an integer from 1 to 268435456, found \"8\""));
   BOOST_TEST(says(llama_error([](auto& j) { j.erase("hidden_size"); }), "found nothing"));
-  BOOST_TEST(says(llama_error([](auto& j) { j["hidden_size"] = 18446744073709551615u; }), "found 18446744073709551615"));
+  BOOST_TEST(says(llama_error([](auto& j) { j["hidden_size"] = 18446744073709551615u; }),
+                  "found 18446744073709551615"));
   BOOST_TEST(says(llama_error([](auto& j) { j["num_hidden_layers"] = -1; }), "found -1"));
   BOOST_TEST(says(llama_error([](auto& j) { j["num_hidden_layers"] = 9999; }), "has 9999 layers, but"));
   BOOST_TEST(says(llama_error([](auto& j) { j["rms_norm_eps"] = 2; }), "a number from 0 to 1, found 2"));
   BOOST_TEST(says(llama_error([](auto& j) { j["tie_word_embeddings"] = 1; }), "true or false, found 1"));
-  BOOST_TEST(says(llama_error([](auto& j) { j["num_attention_heads"] = 3; }), "3 heads don't divide a width of 8"));
+  BOOST_TEST(
+      says(llama_error([](auto& j) { j["num_attention_heads"] = 3; }), "3 heads don't divide a width of 8"));
   BOOST_TEST(says(llama_error([](auto& j) { j = {1, 2}; }), "expected an object of JSON, found array"));
 }
 

@@ -112,7 +112,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_gguf_file_says_where) {
   BOOST_TEST(error(start + none + none).empty());
   const std::string one("\1\0\0\0\0\0\0\0", 8), huge(8, '\xff');
   BOOST_TEST(says(error(start + huge + none), "are above 100000"));
-  BOOST_TEST(says(error(start + none + one + huge), "a key of 18446744073709551615 bytes goes beyond the end"));
+  BOOST_TEST(
+      says(error(start + none + one + huge), "a key of 18446744073709551615 bytes goes beyond the end"));
   const std::string key = one + "k", list("\11\0\0\0", 4), texts("\10\0\0\0", 4);
   BOOST_TEST(says(error(start + none + one + key + list + texts + huge),
                   "a list of 18446744073709551615 elements goes beyond the end"));

@@ -62,8 +62,9 @@ BOOST_AUTO_TEST_CASE(frequencies_of_longer_texts) {
   // 32 tokens of a model for 16: the base is 100 * 3^2.
   BOOST_TEST(values({.type = RopeType::dynamic, .factor = 2}, 32)[1] == static_cast<float>(1 / 30.0));
   BOOST_TEST(values({.factors = {2, 4}}) == (std::vector<float>{0.5f, 0.025f}));
-  BOOST_TEST(models::rope_frequencies({.type = RopeType::yarn, .factor = std::exp(1.0)}, 100, 4, 16, 1).scale == 1.1,
-             boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(
+      models::rope_frequencies({.type = RopeType::yarn, .factor = std::exp(1.0)}, 100, 4, 16, 1).scale == 1.1,
+      boost::test_tools::tolerance(1e-12));
 }
 
 BOOST_AUTO_TEST_CASE(rotations_by_frequencies_are_those_of_their_base) {
@@ -110,8 +111,8 @@ BOOST_AUTO_TEST_CASE(each_activation_is_its_formula) {
 }
 
 BOOST_AUTO_TEST_CASE(models_without_heads_say_so) {
-  const models::ViT vit({.image_size = 8, .patch_size = 4, .layers = 1, .heads = 2, .width = 8, .mlp = 8,
-                         .classes = 0});
+  const models::ViT vit(
+      {.image_size = 8, .patch_size = 4, .layers = 1, .heads = 2, .width = 8, .mlp = 8, .classes = 0});
   const Tensor x = rand({1, 3, 8, 8});
   BOOST_TEST((vit.encode(x).shape() == Shape{1, 5, 8}));
   BOOST_TEST(says(thrown<Error>([&] { (void)vit(x); }), "the model has no heads to classify with: encode()"));

@@ -1,4 +1,5 @@
-// Changes bytes of good files: whatever they say, loading one is an error of the documented kinds, or a model.
+// Changes bytes of good files: whatever they say, loading one is an error of the documented kinds, or a
+// model.
 #include <cstring>
 #include <random>
 

@@ -1,5 +1,5 @@
-// pretrained_cases FOLDER: loads each model that make.py saved, runs it, and compares; saves it again, and compares what is loaded
-// then. Exit status 1 if any differs.
+// pretrained_cases FOLDER: loads each model that make.py saved, runs it, and compares; saves it again, and
+// compares what is loaded then. Exit status 1 if any differs.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

@@ -30,10 +30,9 @@ void print_config(std::ostream& out, const Json& config) {
   out << "config\n";
   for (const auto& [key, v] : config.items())
     if (v.is_primitive())
-      out << "  " << text::one_line(key) << "  " << text::one_line(v.dump(-1, ' ', false, Json::error_handler_t::replace))
-          << '\n';
+      out << "  " << text::one_line(key) << "  "
+          << text::one_line(v.dump(-1, ' ', false, Json::error_handler_t::replace)) << '\n';
 }
-
 
 }  // namespace
 

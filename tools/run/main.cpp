@@ -98,7 +98,9 @@ Status work(const Options& o) {
 }
 
 void add_options(CLI::App& app, Options& o) {
-  app.add_option("model", o.model, "model in the ONNX format, folder with config.json and model.safetensors, or file .gguf")->required();
+  app.add_option("model", o.model,
+                 "model in the ONNX format, folder with config.json and model.safetensors, or file .gguf")
+      ->required();
   app.add_flag("--show", o.show,
                "describe the model: inputs, outputs, parameters, operators or config; without inputs the "
                "default");
@@ -164,8 +166,11 @@ void add_options(CLI::App& app, Options& o) {
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like others
-  CLI::App app{"Describes, runs, checks and measures a model in the ONNX format, of a folder as Hugging Face keeps it, or in the "
-               "GGUF format.", "lazy-run"};
+  CLI::App app{
+      "Describes, runs, checks and measures a model in the ONNX format, of a folder as Hugging Face keeps "
+      "it, or in the "
+      "GGUF format.",
+      "lazy-run"};
   Options o;
   add_options(app, o);
   try {

@@ -1,8 +1,8 @@
 // Measures calls of a model.
 #pragma once
 #include "nlohmann/json.hpp"
-#include "tools/run/model.hpp"
 #include "support/error.hpp"
+#include "tools/run/model.hpp"
 
 namespace lazy::tool {
 

@@ -24,7 +24,8 @@ struct Value {
   bool optional = false;                     // a call may leave it out
 };
 
-/// Holds the same call in two ways. A session may turn the model down, with an Error, when it is called first.
+/// Holds the same call in two ways. A session may turn the model down, with an Error, when it is called
+/// first.
 struct Calls {
   std::function<void()> of_session, plain;
 };

@@ -23,8 +23,7 @@ std::string list_names(std::span<const Value>);
 const Value& find(std::span<const Value>, const std::string& name, const char* what);
 /// Splits "name=rest" at the first '='. A text without one is about the only value: its name is taken.
 /// UsageError if there are several.
-std::pair<std::string, std::string> split(std::span<const Value>, const std::string& text,
-                                          const char* what);
+std::pair<std::string, std::string> split(std::span<const Value>, const std::string& text, const char* what);
 /// True if the text names a value before its first '='.
 bool names_one(const std::string& text);
 /// True if a file's name ends so, in any case.

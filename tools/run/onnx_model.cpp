@@ -118,8 +118,8 @@ class OnnxModel final : public Model {
 };
 
 Calls OnnxModel::calls(const NamedTensors& inputs, int threads) {
-  using Session =
-      decltype(inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(std::declval<onnx::Model&>()));
+  using Session = decltype(inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(
+      std::declval<onnx::Model&>()));
   // Single integers, such as a sample rate, decide what is computed: they are part of the model here.
   NamedTensors bound;
   std::vector<Tensor> given;

@@ -16,7 +16,8 @@
 namespace lazy::nn::init {
 
 /// Says that the values of what this thread makes while it lives don't matter, for they are loaded: layers
-/// begin with zeros, the functions below do nothing, and nothing is drawn, so that generators stay as they are.
+/// begin with zeros, the functions below do nothing, and nothing is drawn, so that generators stay as they
+/// are.
 class Skip {
  public:
   Skip() noexcept;

@@ -73,7 +73,8 @@ void q2_k(Bytes b, float* y) {
 
 /// Returns the scale of 6 bits of a group of Q3_K.
 int scale_3(Bytes s, int group) {
-  const int low = group < 8 ? s[group] & 15 : s[group - 8] >> 4, high = s[8 + group % 4] >> (group / 4 * 2) & 3;
+  const int low = group < 8 ? s[group] & 15 : s[group - 8] >> 4,
+            high = s[8 + group % 4] >> (group / 4 * 2) & 3;
   return (low | high << 4) - 32;
 }
 void q3_k(Bytes b, float* y) {
@@ -105,8 +106,7 @@ void q4_k(Bytes b, float* y) {
     const float scale = d * static_cast<float>(s.scale), minimum = least * static_cast<float>(s.minimum);
     const Bytes q = b + 16 + group / 2 * 32;
     const int shift = group % 2 * 4;
-    for (int i = 0; i < 32; ++i)
-      y[group * 32 + i] = scale * static_cast<float>(q[i] >> shift & 15) - minimum;
+    for (int i = 0; i < 32; ++i) y[group * 32 + i] = scale * static_cast<float>(q[i] >> shift & 15) - minimum;
   }
 }
 void q5_k(Bytes b, float* y) {
@@ -141,24 +141,16 @@ struct Row {
   Block block;
   void (*write)(Bytes, float*);  // null: elements as they are
 };
-constexpr Row kRows[] = {{{TensorType::f32, "F32", 1, 4}, nullptr},
-                         {{TensorType::f16, "F16", 1, 2}, nullptr},
-                         {{TensorType::bf16, "BF16", 1, 2}, nullptr},
-                         {{TensorType::f64, "F64", 1, 8}, nullptr},
-                         {{TensorType::i8, "I8", 1, 1}, nullptr},
-                         {{TensorType::i16, "I16", 1, 2}, nullptr},
-                         {{TensorType::i32, "I32", 1, 4}, nullptr},
-                         {{TensorType::i64, "I64", 1, 8}, nullptr},
-                         {{TensorType::q4_0, "Q4_0", kSmall, 18}, q4_0},
-                         {{TensorType::q4_1, "Q4_1", kSmall, 20}, q4_1},
-                         {{TensorType::q5_0, "Q5_0", kSmall, 22}, q5_0},
-                         {{TensorType::q5_1, "Q5_1", kSmall, 24}, q5_1},
-                         {{TensorType::q8_0, "Q8_0", kSmall, 34}, q8_0},
-                         {{TensorType::q2_k, "Q2_K", kLarge, 84}, q2_k},
-                         {{TensorType::q3_k, "Q3_K", kLarge, 110}, q3_k},
-                         {{TensorType::q4_k, "Q4_K", kLarge, 144}, q4_k},
-                         {{TensorType::q5_k, "Q5_K", kLarge, 176}, q5_k},
-                         {{TensorType::q6_k, "Q6_K", kLarge, 210}, q6_k}};
+constexpr Row kRows[] = {
+    {{TensorType::f32, "F32", 1, 4}, nullptr},       {{TensorType::f16, "F16", 1, 2}, nullptr},
+    {{TensorType::bf16, "BF16", 1, 2}, nullptr},     {{TensorType::f64, "F64", 1, 8}, nullptr},
+    {{TensorType::i8, "I8", 1, 1}, nullptr},         {{TensorType::i16, "I16", 1, 2}, nullptr},
+    {{TensorType::i32, "I32", 1, 4}, nullptr},       {{TensorType::i64, "I64", 1, 8}, nullptr},
+    {{TensorType::q4_0, "Q4_0", kSmall, 18}, q4_0},  {{TensorType::q4_1, "Q4_1", kSmall, 20}, q4_1},
+    {{TensorType::q5_0, "Q5_0", kSmall, 22}, q5_0},  {{TensorType::q5_1, "Q5_1", kSmall, 24}, q5_1},
+    {{TensorType::q8_0, "Q8_0", kSmall, 34}, q8_0},  {{TensorType::q2_k, "Q2_K", kLarge, 84}, q2_k},
+    {{TensorType::q3_k, "Q3_K", kLarge, 110}, q3_k}, {{TensorType::q4_k, "Q4_K", kLarge, 144}, q4_k},
+    {{TensorType::q5_k, "Q5_K", kLarge, 176}, q5_k}, {{TensorType::q6_k, "Q6_K", kLarge, 210}, q6_k}};
 
 const Row* row_of(TensorType t) {
   const auto* const row =

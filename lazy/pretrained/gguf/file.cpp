@@ -29,8 +29,8 @@ std::optional<DType> dtype_of(TensorType t) {
   }
 }
 
-/// Makes a value by parts of `unit` bytes: write(to, i, n) writes n of them from the i-th on. Who asks may ask
-/// for any bytes of the value.
+/// Makes a value by parts of `unit` bytes: write(to, i, n) writes n of them from the i-th on. Who asks may
+/// ask for any bytes of the value.
 template <class F>
 Tensor made(DType dtype, const Shape& shape, uint64_t unit, const MaybeDevice& device, const Site& s,
             F&& write) {
@@ -50,12 +50,14 @@ Tensor made(DType dtype, const Shape& shape, uint64_t unit, const MaybeDevice& d
       to += n, offset += n, count -= n;
     }
   };
-  const Tensor t(jit::from_pieces(piece, dtype, shape, device.given ? device.value : jit::default_device(s), s));
+  const Tensor t(
+      jit::from_pieces(piece, dtype, shape, device.given ? device.value : jit::default_device(s), s));
   if (t.device(s) == Device{}) lazy::detail::mark_unchanging(t, s);
   return t;
 }
 
-/// Calls f(i, n) for n blocks from the i-th on, some MiB at a time, and gives the file's pages back that were read.
+/// Calls f(i, n) for n blocks from the i-th on, some MiB at a time, and gives the file's pages back that were
+/// read.
 template <class F>
 void in_pieces(const FileBytes& file, const TensorInfo& t, const Block& block, uint64_t first, uint64_t count,
                F&& f) {
@@ -115,8 +117,8 @@ Groups File::groups(std::string_view name, MaybeDevice device, Site s) const {
   constexpr uint64_t kScale = 2;  // bytes of a block's scale, which comes first
   const TensorInfo& t = info_of(*state_, name, s);
   if (t.type != TensorType::q4_0 && t.type != TensorType::q8_0)
-    lazy::detail::fail<DtypeError>("gguf::groups", text::quoted(name) + " is " + name_of(t.type) +
-                                                       ", not Q4_0 or Q8_0", s);
+    lazy::detail::fail<DtypeError>("gguf::groups",
+                                   text::quoted(name) + " is " + name_of(t.type) + ", not Q4_0 or Q8_0", s);
   if (t.shape.size() != 2)
     lazy::detail::fail<ShapeError>("gguf::groups", text::quoted(name) + " is " + to_string(t.shape), s);
   const Block& block = *block_of(t.type);
@@ -124,13 +126,14 @@ Groups File::groups(std::string_view name, MaybeDevice device, Site s) const {
   const auto copy = [&](char* to, uint64_t first, uint64_t count, uint64_t from, uint64_t bytes, auto&& put) {
     in_pieces(state_->file, t, block, first, count, [&](uint64_t i, uint64_t n) {
       for (uint64_t k = 0; k < n; ++k)
-        put(to + (i - first + k) * bytes, state_->file.bytes.data() + t.offset + (i + k) * block.bytes + from);
+        put(to + (i - first + k) * bytes,
+            state_->file.bytes.data() + t.offset + (i + k) * block.bytes + from);
     });
   };
   const bool four = t.type == TensorType::q4_0;
   Groups g;
-  g.integers = made(four ? DType::uint8 : DType::int8, {t.shape[0], four ? t.shape[1] / 2 : t.shape[1]}, integers,
-                    device, s, [&](char* to, uint64_t first, uint64_t count) {
+  g.integers = made(four ? DType::uint8 : DType::int8, {t.shape[0], four ? t.shape[1] / 2 : t.shape[1]},
+                    integers, device, s, [&](char* to, uint64_t first, uint64_t count) {
                       copy(to, first, count, kScale, integers,
                            [&](char* at, const char* from) { std::memcpy(at, from, integers); });
                     });

@@ -1,15 +1,15 @@
-// Reads files in the GGUF format, versions 2 and 3: what a model is, its tokens, and its weights, of 32 and 16
-// bits and in blocks of fewer.
+// Reads files in the GGUF format, versions 2 and 3: what a model is, its tokens, and its weights, of 32 and
+// 16 bits and in blocks of fewer.
 //
 //   const lazy::gguf::File f = lazy::gguf::load("model.gguf");
 //   f.at("general.architecture").text();            // "llama"
 //   f.at("tokenizer.ggml.tokens").texts();          // views of the file
 //   lazy::Tensor w = f.tensor("blk.0.attn_q.weight");   // float32, whatever the file has
 //
-// The file is mapped. All that stands before the weights is checked when it is loaded: IoError, with the byte,
-// for sizes that the file does not have, strings and lists that go beyond its end, keys and names that are
-// there twice, tensors that overlap or are not aligned. Lists are not copied. While the File, a Value or a
-// tensor lives, nobody may write to the file or shorten it.
+// The file is mapped. All that stands before the weights is checked when it is loaded: IoError, with the
+// byte, for sizes that the file does not have, strings and lists that go beyond its end, keys and names that
+// are there twice, tensors that overlap or are not aligned. Lists are not copied. While the File, a Value or
+// a tensor lives, nobody may write to the file or shorten it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -28,7 +28,19 @@ struct Contents;
 
 /// Numbers the types of metadata as the format does.
 enum class Kind : uint32_t {
-  uint8, int8, uint16, int16, uint32, int32, float32, boolean, text, list, uint64, int64, float64
+  uint8,
+  int8,
+  uint16,
+  int16,
+  uint32,
+  int32,
+  float32,
+  boolean,
+  text,
+  list,
+  uint64,
+  int64,
+  float64
 };
 
 /// Holds one value of the metadata: a number, a text, or a list. It keeps the file mapped.
@@ -69,8 +81,24 @@ class Value {
 
 /// Numbers the types of tensors as the format does.
 enum class TensorType : uint32_t {
-  f32 = 0, f16 = 1, q4_0 = 2, q4_1 = 3, q5_0 = 6, q5_1 = 7, q8_0 = 8, q2_k = 10, q3_k = 11, q4_k = 12,
-  q5_k = 13, q6_k = 14, i8 = 24, i16 = 25, i32 = 26, i64 = 27, f64 = 28, bf16 = 30
+  f32 = 0,
+  f16 = 1,
+  q4_0 = 2,
+  q4_1 = 3,
+  q5_0 = 6,
+  q5_1 = 7,
+  q8_0 = 8,
+  q2_k = 10,
+  q3_k = 11,
+  q4_k = 12,
+  q5_k = 13,
+  q6_k = 14,
+  i8 = 24,
+  i16 = 25,
+  i32 = 26,
+  i64 = 27,
+  f64 = 28,
+  bf16 = 30
 };
 /// Returns "Q4_0".
 const char* name_of(TensorType);
@@ -78,7 +106,7 @@ const char* name_of(TensorType);
 struct TensorInfo {
   std::string name;
   TensorType type;
-  Shape shape;  // the last axis is the one of neighbours: the format's dimensions, reversed
+  Shape shape;             // the last axis is the one of neighbours: the format's dimensions, reversed
   uint64_t offset, bytes;  // in the file
 };
 

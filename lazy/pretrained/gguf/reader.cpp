@@ -143,8 +143,8 @@ uint64_t Reader::alignment() const {
   if (v.kind_ != Kind::uint32) file_.bad(v.begin_, "expected general.alignment to be a uint32");
   const auto a = file_.little<uint32_t>(v.begin_);
   if (!std::has_single_bit(a) || a > kMostAlignment)
-    file_.bad(v.begin_, "expected general.alignment to be a power of two up to 2^20, found " +
-                            std::to_string(a));
+    file_.bad(v.begin_,
+              "expected general.alignment to be a power of two up to 2^20, found " + std::to_string(a));
   return a;
 }
 
@@ -157,8 +157,8 @@ Shape Reader::dimensions(const std::string& name, uint64_t& elements) {
   elements = 1;
   for (uint32_t i = 0; i < count; ++i) {
     extents[i] = number<uint64_t>("an extent");
-    if (extents[i] == 0 || extents[i] > INT64_MAX || __builtin_mul_overflow(elements, extents[i], &elements) ||
-        elements > INT64_MAX / sizeof(double))
+    if (extents[i] == 0 || extents[i] > INT64_MAX ||
+        __builtin_mul_overflow(elements, extents[i], &elements) || elements > INT64_MAX / sizeof(double))
       file_.bad(begin, text::quoted(name) + " has no elements, or more than can be addressed");
   }
   Shape shape;
@@ -177,11 +177,13 @@ void Reader::read_tensor(uint64_t& data_end, uint64_t aligned) {
   const Block* const block = block_of(t.type);
   if (!block)
     file_.fail<Error>(type_at, text::quoted(t.name) + " has type " +
-                                   std::to_string(static_cast<uint32_t>(t.type)) + ", which is not supported");
+                                   std::to_string(static_cast<uint32_t>(t.type)) +
+                                   ", which is not supported");
   const uint64_t row = t.shape.empty() ? 1 : static_cast<uint64_t>(t.shape.back());
   if (row % block->elements != 0)
-    file_.bad(begin, text::quoted(t.name) + " has rows of " + std::to_string(row) + " elements, which blocks of " +
-                         std::to_string(block->elements) + " (" + block->name + ") don't divide");
+    file_.bad(begin, text::quoted(t.name) + " has rows of " + std::to_string(row) +
+                         " elements, which blocks of " + std::to_string(block->elements) + " (" +
+                         block->name + ") don't divide");
   if (__builtin_mul_overflow(elements / block->elements, uint64_t{block->bytes}, &t.bytes))
     file_.bad(begin, text::quoted(t.name) + " has more bytes than can be addressed");
   const uint64_t offset_at = at_;
@@ -191,8 +193,8 @@ void Reader::read_tensor(uint64_t& data_end, uint64_t aligned) {
                              " of the values, expected " + std::to_string(data_end));
   const uint64_t size = file_.bytes.size();
   if (t.bytes > size || t.offset > size || t.offset + t.bytes > size)
-    file_.bad(offset_at, text::quoted(t.name) + " has " + std::to_string(t.bytes) +
-                             " bytes, which go beyond the end");
+    file_.bad(offset_at,
+              text::quoted(t.name) + " has " + std::to_string(t.bytes) + " bytes, which go beyond the end");
   data_end = (t.offset + t.bytes + aligned - 1) / aligned * aligned;
   if (!state_->names.emplace(t.name, state_->tensors.size()).second)
     file_.bad(begin, "the tensor " + text::quoted(t.name) + " is there twice");
@@ -210,10 +212,11 @@ void Reader::read() {
                                          ((version & 0xffff) == 0 ? " (of big-endian numbers)" : "") +
                                          " is not supported; supported: 2, 3");
   const uint64_t counts_at = at_;
-  const auto tensors = number<uint64_t>("the number of tensors"), keys = number<uint64_t>("the number of keys");
+  const auto tensors = number<uint64_t>("the number of tensors"),
+             keys = number<uint64_t>("the number of keys");
   if (tensors > kMostTensors || keys > kMostKeys)
-    file_.bad(counts_at, std::to_string(tensors) + " tensors and " + std::to_string(keys) +
-                             " keys are above 100000");
+    file_.bad(counts_at,
+              std::to_string(tensors) + " tensors and " + std::to_string(keys) + " keys are above 100000");
   read_metadata(keys);
   uint64_t data_end = 0;
   const uint64_t aligned = alignment();

@@ -32,8 +32,8 @@ struct Block {
 /// Returns the row of a type; null for one that is not supported.
 const Block* block_of(TensorType);
 
-/// Reads what is before the weights. IoError for what is wrong in it, Error for versions and types that are not
-/// supported.
+/// Reads what is before the weights. IoError for what is wrong in it, Error for versions and types that are
+/// not supported.
 std::shared_ptr<const State> read_state(const lazy::detail::FileBytes&);
 
 /// Writes the elements of whole blocks as float32.

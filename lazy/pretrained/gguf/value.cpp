@@ -4,12 +4,10 @@
 namespace lazy::gguf {
 namespace {
 
-constexpr const char* kKindNames[] = {"uint8", "int8", "uint16", "int16", "uint32", "int32", "float32",
-                                      "bool", "text", "list", "uint64", "int64", "float64"};
+constexpr const char* kKindNames[] = {"uint8", "int8", "uint16", "int16",  "uint32", "int32",  "float32",
+                                      "bool",  "text", "list",   "uint64", "int64",  "float64"};
 
-bool is_integer(Kind k) {
-  return k <= Kind::int32 || k == Kind::uint64 || k == Kind::int64;
-}
+bool is_integer(Kind k) { return k <= Kind::int32 || k == Kind::uint64 || k == Kind::int64; }
 bool is_number(Kind k) { return is_integer(k) || k == Kind::float32 || k == Kind::float64; }
 
 /// Calls f with the number at a place, of its own type.
@@ -68,9 +66,8 @@ double real_at(const lazy::detail::FileBytes& f, Kind k, uint64_t at) {
 void Value::wrong(const char* expected, const Site& s) const {
   const std::string found = is_list() ? "a list of " + std::string(kKindNames[static_cast<size_t>(element_)])
                                       : std::string(kKindNames[static_cast<size_t>(kind_)]);
-  lazy::detail::fail<Error>("gguf", of_->file.name + ": expected " + key_ + " to be " + expected +
-                                        ", found " + found,
-                            s);
+  lazy::detail::fail<Error>(
+      "gguf", of_->file.name + ": expected " + key_ + " to be " + expected + ", found " + found, s);
 }
 
 int64_t Value::integer(Site s) const {
