@@ -155,8 +155,15 @@ void Model::members(nn::Visitor& v) {
 namespace lazy::models {
 
 template <class M>
-M from_pretrained(const std::filesystem::path& folder, const pretrained::Options& options, Site s) {
-  const pretrained::Source from = pretrained::source_of("from_pretrained", folder, options, s);
+M from_pretrained(const std::filesystem::path& path, const pretrained::Options& options, Site s) {
+  constexpr const char* kName = "from_pretrained";
+  if (std::error_code none; std::filesystem::is_regular_file(path, none)) {
+    const auto held = pretrained::load_gguf_model(kName, path, options, s);
+    if (auto* const as = dynamic_cast<pretrained::HeldAs<M>*>(held.get())) return std::move(as->model);
+    lazy::detail::fail<Error>(kName, path.string() + " has a " + held->module().name() + ", another type of model",
+                              s);
+  }
+  const pretrained::Source from = pretrained::source_of(kName, path, options, s);
   const std::vector<std::string>& kinds = pretrained::Family<M>::kinds();
   if (std::find(kinds.begin(), kinds.end(), from.config.text("model_type", kinds[0])) == kinds.end())
     from.config.unsupported("model_type", text::join(kinds, ", ") + " for this type of model");

@@ -113,13 +113,15 @@ std::vector<std::string> supported_architectures();
 
 namespace lazy::models {
 
-/// Loads a folder as an M, whose architecture it has. Of a model with a head, Bert is the model without it.
+/// Loads a folder, or a file in the GGUF format, as an M, whose architecture it has. Of a model with a head,
+/// Bert is the model without it.
 template <class M>
-M from_pretrained(const std::filesystem::path& folder, const pretrained::Options& = {},
+M from_pretrained(const std::filesystem::path& path, const pretrained::Options& = {},
                   Site s = Site::current());
 
 /// Writes config.json and model.safetensors into a folder, which is made if there is none. Other files in it
-/// stay as they are. IoError for what can't be written.
+/// stay as they are. Error for a config that no architecture has, and for weights that are computed from parts,
+/// such as integers; IoError for what can't be written.
 template <class M>
 void save_pretrained(const M& model, const std::filesystem::path& folder, Site s = Site::current());
 

@@ -94,6 +94,27 @@ BOOST_AUTO_TEST_CASE(integers_stay_integers) {
   BOOST_TEST((wide.state_dict().at("model.layers.0.mlp.up_proj.weight").dtype() == float32));
 }
 
+BOOST_AUTO_TEST_CASE(files_are_models_of_a_type) {
+  const auto llama = models::from_pretrained<models::Llama>(kFiles + "llama_q8_0.gguf");
+  const Safetensors golden = load_safetensors(kFiles + "llama_q8_0.safetensors");
+  BOOST_TEST(difference(llama(golden.at("input_ids")), golden.at("logits")) < 1e-4);
+  BOOST_TEST(says(thrown<Error>([] { (void)models::from_pretrained<models::Bert>(kFiles + "llama_q8_0.gguf"); }),
+                  "llama_q8_0.gguf has a Llama, another type of model"));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_in_blocks_is_saved_as_numbers) {
+  const Folder folder;
+  const std::string file = kFiles + "llama_q8_0.gguf";
+  BOOST_TEST(says(thrown<Error>([&] {
+                    models::save_pretrained(models::from_pretrained<models::Llama>(file), folder.path());
+                  }),
+                  "is loaded with .dequantize = true"));
+  models::save_pretrained(models::from_pretrained<models::Llama>(file, {.dequantize = true}), folder.path());
+  const Safetensors golden = load_safetensors(kFiles + "llama_q8_0.safetensors");
+  const auto again = models::from_pretrained<models::Llama>(folder.path());
+  BOOST_TEST(difference(again(golden.at("input_ids")), golden.at("logits")) < 1e-4);
+}
+
 BOOST_AUTO_TEST_CASE(other_architectures_are_refused) {
   BOOST_TEST(says(thrown<Error>([] { (void)pretrained::load(kFiles + "blocks.gguf"); }),
                   "general.architecture is 'test', which is not supported; supported: llama, qwen2"));

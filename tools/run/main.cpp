@@ -68,6 +68,12 @@ bool run(tool::Model& model, const Options& o, Json& all) {
                      [](const Json& c) { return c["holds"].get<bool>(); });
 }
 
+MaybeDType dtype_of(const std::string& name) {
+  for (const DType t : {float32, bfloat16, float16})
+    if (name == name_of(t)) return t;
+  return {};
+}
+
 Status work(const Options& o) {
   const std::unique_ptr<tool::ModelFile> file = tool::open_model(o.model);
   const bool shows = o.show || (!o.bench && o.inputs.given.empty());
@@ -77,9 +83,7 @@ Status work(const Options& o) {
     if (o.json != "-") std::cout << tool::description_text(all["model"]) << std::flush;
   }
   const auto begin = std::chrono::steady_clock::now();
-  const std::unique_ptr<tool::Model> model = file->load(o.dtype == "bfloat16"  ? MaybeDType(bfloat16)
-                                                        : o.dtype == "float16" ? MaybeDType(float16)
-                                                                               : MaybeDType());
+  const std::unique_ptr<tool::Model> model = file->load(dtype_of(o.dtype));
   all["load_ms"] =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   if (shows) {
@@ -143,12 +147,15 @@ void add_options(CLI::App& app, Options& o) {
       ->type_name("[CALLS]");
   app.add_option("--kernels", o.measure.kernels,
                  "with --bench: the kernels that take most of the time, so many");
+}
+
+void add_settings(CLI::App& app, Options& o) {
   app.add_option("--json", o.json,
                  "write everything as JSON to a file; - is standard output, which has nothing else then")
       ->type_name("FILE");
   app.add_option("--threads", o.threads, "threads of the CPU; all if not given")->check(CLI::PositiveNumber);
   app.add_option("--device", o.device, "where the model runs")->check(CLI::IsMember({"cpu", "cuda", "auto"}));
-  app.add_option("--dtype", o.dtype, "of the weights")->check(CLI::IsMember({"bfloat16", "float16"}));
+  app.add_option("--dtype", o.dtype, "of the weights")->check(CLI::IsMember({"float32", "bfloat16", "float16"}));
   app.footer(
       "Examples:\n"
       "  lazy-run model.onnx\n"
@@ -166,13 +173,12 @@ void add_options(CLI::App& app, Options& o) {
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like others
-  CLI::App app{
-      "Describes, runs, checks and measures a model in the ONNX format, of a folder as Hugging Face keeps "
-      "it, or in the "
-      "GGUF format.",
-      "lazy-run"};
+  CLI::App app{"Describes, runs, checks and measures a model: a file in the ONNX or GGUF format, or a folder as "
+               "Hugging Face keeps it.",
+               "lazy-run"};
   Options o;
   add_options(app, o);
+  add_settings(app, o);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) { return app.exit(e) == 0 ? kDone : kUsage; }
