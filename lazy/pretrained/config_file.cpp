@@ -27,8 +27,14 @@ json parsed(const detail::FileBytes& f) {
     f.bad(kMost, "a config of " + std::to_string(f.bytes.size()) + " bytes is above 2 MiB");
   if (const size_t nul = f.bytes.find('\0'); nul != f.bytes.npos)
     f.bad(nul, "expected JSON in UTF-8, found a byte 0");
+  // Writing what was found, for an error, takes a frame of the stack for each level.
+  constexpr int kMostDepth = 32;
+  const auto check = [&](int depth, json::parse_event_t, const json&) {
+    if (depth > kMostDepth) f.bad(0, "values lie in each other more than 32 deep");
+    return true;
+  };
   try {
-    json all = json::parse(f.bytes.begin(), f.bytes.end());
+    json all = json::parse(f.bytes.begin(), f.bytes.end(), check);
     if (!all.is_object()) f.bad(0, std::string("expected an object of JSON, found ") + all.type_name());
     return all;
   } catch (const json::parse_error& e) {

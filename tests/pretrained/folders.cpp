@@ -170,6 +170,19 @@ BOOST_AUTO_TEST_CASE(values_of_other_types_and_ranges_are_refused) {
   BOOST_TEST(says(llama_error([](auto& j) { j = {1, 2}; }), "expected an object of JSON, found array"));
 }
 
+BOOST_AUTO_TEST_CASE(configs_are_of_a_bounded_size_and_depth) {
+  const Folder folder;
+  models::save_pretrained(small_bert(), folder.path());
+  constexpr size_t kDeep = 500'000;
+  write(folder.path() / "config.json",
+        "{\"hidden_act\": " + std::string(kDeep, '[') + std::string(kDeep, ']') + "}");
+  BOOST_TEST(says(load_error(folder.path()), "values lie in each other more than 32 deep"));
+  write(folder.path() / "config.json", "{" + std::string(3 << 20, ' ') + "}");
+  BOOST_TEST(says(load_error(folder.path()), "is above 2 MiB"));
+  write(folder.path() / "config.json", "{\"hidden_act\": }");
+  BOOST_TEST(says(load_error(folder.path()), "config.json: at byte 15: expected JSON in UTF-8"));
+}
+
 BOOST_AUTO_TEST_CASE(folders_without_files_say_what_is_expected) {
   const Folder folder;
   BOOST_TEST(says(load_error(folder.path()), "config.json"));
