@@ -20,6 +20,12 @@ void check_layers(const Source& from, int64_t layers) {
                   from.site);
 }
 
+void check_options(const char* op, const Options& o, const Site& s) {
+  if (o.dtype.given && !is_float(o.dtype.value))
+    lazy::detail::fail<DtypeError>(
+        op, std::string("weights are floating-point numbers, not ") + lazy::name_of(o.dtype.value), s);
+}
+
 MaybeDType dtype_of(const ConfigFile& c, const Options& o) {
   if (o.dtype.given) return o.dtype;
   const char* const key = c.has("dtype") ? "dtype" : "torch_dtype";

@@ -65,6 +65,8 @@ Saved saved(const models::ResNet&);
 void check_common(const ConfigFile&);
 /// Throws IoError if the config has more layers than the file has tensors: no more is made than is read.
 void check_layers(const Source&, int64_t layers);
+/// Throws DtypeError for options with a dtype that weights can't have.
+void check_options(const char* op, const Options&, const Site&);
 /// Returns the dtype that the weights are to have: the options', else torch_dtype.
 MaybeDType dtype_of(const ConfigFile&, const Options&);
 

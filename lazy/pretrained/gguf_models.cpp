@@ -284,6 +284,7 @@ models::Llama llama_of(const char* op, const gguf::File& f, const std::string& a
 
 std::unique_ptr<Held> load_gguf_model(const char* op, const std::filesystem::path& path, const Options& o,
                                       const Site& s) {
+  check_options(op, o, s);
   const gguf::File f = gguf::load(path.string(), s);
   const std::string architecture(f.at("general.architecture", s).text(s));
   if (architecture != "llama" && architecture != "qwen2")

@@ -55,6 +55,7 @@ const Architecture& architecture_of(const ConfigFile& c) {
 }
 
 Source source_of(const char* op, const std::filesystem::path& folder, const Options& o, const Site& s) {
+  check_options(op, o, s);
   const detail::FileBytes file = detail::open_file(op, (folder / "config.json").string(), s);
   ConfigFile config(file);
   return {op, std::move(config), read_weights(op, folder, o.device, s), o, s};
@@ -160,8 +161,8 @@ M from_pretrained(const std::filesystem::path& path, const pretrained::Options& 
   if (std::error_code none; std::filesystem::is_regular_file(path, none)) {
     const auto held = pretrained::load_gguf_model(kName, path, options, s);
     if (auto* const as = dynamic_cast<pretrained::HeldAs<M>*>(held.get())) return std::move(as->model);
-    lazy::detail::fail<Error>(kName, path.string() + " has a " + held->module().name() + ", another type of model",
-                              s);
+    lazy::detail::fail<Error>(
+        kName, path.string() + " has a " + held->module().name() + ", another type of model", s);
   }
   const pretrained::Source from = pretrained::source_of(kName, path, options, s);
   const std::vector<std::string>& kinds = pretrained::Family<M>::kinds();

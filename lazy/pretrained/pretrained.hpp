@@ -13,7 +13,7 @@
 //
 // IoError for files that can't be read or are not in their format; Error, with the file and the key, for what
 // a config asks for and no model here computes, and with all their names for weights that are missing,
-// unknown or of other shapes than the config says.
+// unknown or of other shapes than the config says; DtypeError for options with a dtype of integers.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -120,8 +120,8 @@ M from_pretrained(const std::filesystem::path& path, const pretrained::Options& 
                   Site s = Site::current());
 
 /// Writes config.json and model.safetensors into a folder, which is made if there is none. Other files in it
-/// stay as they are. Error for a config that no architecture has, and for weights that are computed from parts,
-/// such as integers; IoError for what can't be written.
+/// stay as they are. Error for a config that no architecture has, and for weights that are computed from
+/// parts, such as integers; IoError for what can't be written.
 template <class M>
 void save_pretrained(const M& model, const std::filesystem::path& folder, Site s = Site::current());
 

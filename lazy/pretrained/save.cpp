@@ -14,8 +14,9 @@ NamedTensors named_for_file(const nn::Module& model, const Saved& how, const Sit
   for (const auto& [name, tensor] : model.state_dict(s)) {
     if (name.find("parametrizations.") != name.npos)
       lazy::detail::fail<Error>(kSave,
-                                "'" + name + "' is a part of weights, which are not in a file of this kind: a model "
-                                "of a GGUF file is loaded with .dequantize = true for it",
+                                "'" + name +
+                                    "' is a part of weights, which are not in a file of this kind: a model "
+                                    "of a GGUF file is loaded with .dequantize = true for it",
                                 s);
     const auto split = std::find_if(how.splits.begin(), how.splits.end(),
                                     [&](const Join& j) { return name.ends_with(j.whole); });

@@ -95,6 +95,8 @@ BOOST_AUTO_TEST_CASE(dtypes_are_the_configs_or_the_options) {
   BOOST_TEST((wide.model.norm.weight.dtype() == float32));
   BOOST_TEST((pretrained::load(folder.path()).inputs()[0].dtype == int64));
   BOOST_TEST((pretrained::load(folder.path()).outputs()[0].dtype == bfloat16));
+  BOOST_TEST(says(thrown<DtypeError>([&] { (void)pretrained::load(folder.path(), {.dtype = int8}); }),
+                  "weights are floating-point numbers, not int8"));
   change_config(folder.path(), [](auto& j) { j["torch_dtype"] = "float32"; });
   BOOST_TEST((models::from_pretrained<models::Llama>(folder.path()).model.norm.weight.dtype() == float32));
   change_config(folder.path(), [](auto& j) { j["torch_dtype"] = "float8"; });
@@ -210,6 +212,27 @@ BOOST_AUTO_TEST_CASE(a_model_without_its_head_is_taken_from_one_with) {
   models::save_pretrained(whole, folder.path());
   const auto bert = models::from_pretrained<models::Bert>(folder.path());
   BOOST_TEST(all(bert(kIds).pooler_output == whole.bert(kIds).pooler_output).item<bool>());
+}
+
+BOOST_AUTO_TEST_CASE(models_in_several_files_are_checked_against_their_index) {
+  const Folder folder;
+  fs::copy(fs::path(LAZY_SOURCE_DIR "/tests/golden/pretrained/llama_head_dim"), folder.path());
+  const fs::path index = folder.path() / "model.safetensors.index.json";
+  const std::string good = read(index);
+  nlohmann::json j = nlohmann::json::parse(good);
+  j["weight_map"]["another"] = j["weight_map"].begin().value();
+  write(index, j.dump());
+  BOOST_TEST(says(load_error(folder.path()), "expected 'another', as "));
+  j = nlohmann::json::parse(good);
+  j["weight_map"]["lm_head.weight"] = "../model.safetensors";
+  write(index, j.dump());
+  BOOST_TEST(
+      says(load_error(folder.path()), "expected the name of a file beside the index for 'lm_head.weight'"));
+  j = nlohmann::json::parse(good);
+  const std::string shard = j["weight_map"].begin().value();
+  fs::remove(folder.path() / shard);
+  write(index, good);
+  BOOST_TEST(says(load_error(folder.path()), shard));
 }
 
 BOOST_AUTO_TEST_CASE(what_no_architecture_has_is_not_saved) {

@@ -98,8 +98,9 @@ BOOST_AUTO_TEST_CASE(files_are_models_of_a_type) {
   const auto llama = models::from_pretrained<models::Llama>(kFiles + "llama_q8_0.gguf");
   const Safetensors golden = load_safetensors(kFiles + "llama_q8_0.safetensors");
   BOOST_TEST(difference(llama(golden.at("input_ids")), golden.at("logits")) < 1e-4);
-  BOOST_TEST(says(thrown<Error>([] { (void)models::from_pretrained<models::Bert>(kFiles + "llama_q8_0.gguf"); }),
-                  "llama_q8_0.gguf has a Llama, another type of model"));
+  BOOST_TEST(
+      says(thrown<Error>([] { (void)models::from_pretrained<models::Bert>(kFiles + "llama_q8_0.gguf"); }),
+           "llama_q8_0.gguf has a Llama, another type of model"));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_in_blocks_is_saved_as_numbers) {

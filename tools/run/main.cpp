@@ -155,7 +155,8 @@ void add_settings(CLI::App& app, Options& o) {
       ->type_name("FILE");
   app.add_option("--threads", o.threads, "threads of the CPU; all if not given")->check(CLI::PositiveNumber);
   app.add_option("--device", o.device, "where the model runs")->check(CLI::IsMember({"cpu", "cuda", "auto"}));
-  app.add_option("--dtype", o.dtype, "of the weights")->check(CLI::IsMember({"float32", "bfloat16", "float16"}));
+  app.add_option("--dtype", o.dtype, "of the weights")
+      ->check(CLI::IsMember({"float32", "bfloat16", "float16"}));
   app.footer(
       "Examples:\n"
       "  lazy-run model.onnx\n"
@@ -173,9 +174,10 @@ void add_settings(CLI::App& app, Options& o) {
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like others
-  CLI::App app{"Describes, runs, checks and measures a model: a file in the ONNX or GGUF format, or a folder as "
-               "Hugging Face keeps it.",
-               "lazy-run"};
+  CLI::App app{
+      "Describes, runs, checks and measures a model: a file in the ONNX or GGUF format, or a folder as "
+      "Hugging Face keeps it.",
+      "lazy-run"};
   Options o;
   add_options(app, o);
   add_settings(app, o);
