@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(LAZY_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/lazy)
 
-install(TARGETS lazy lazy_core lazy_models lazy_onnx EXPORT lazyTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS lazy lazy_core lazy_models lazy_onnx lazy_pretrained EXPORT lazyTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(LAZY_ASMJIT AND NOT BUILD_SHARED_LIBS)
   install(FILES ${LAZY_ASMJIT} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

@@ -180,6 +180,14 @@ Tensor shared_value(const FileBytes& f, uint64_t offset, DType t, const Shape& s
   return value;
 }
 
+void forget_pages(const FileBytes& f, uint64_t offset, uint64_t count) {
+  constexpr uintptr_t kPage = 4096;
+  if (!f.mapped) return;
+  const auto begin = reinterpret_cast<uintptr_t>(f.bytes.data()) + offset;
+  const uintptr_t first = (begin + kPage - 1) / kPage * kPage, last = (begin + count) / kPage * kPage;
+  if (last > first) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
 Tensor copied_value(const FileBytes& f, uint64_t offset, DType t, const Shape& shape, bool columns_first,
                     bool swapped, const MaybeDevice& device) {
   const auto count = static_cast<size_t>(numel(shape));

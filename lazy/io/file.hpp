@@ -1,6 +1,6 @@
 // Reads and writes the files of lazy/io: what the readers see is a span of bytes with a name, so that they
 // read memory (tests do) as they read files, and every error says function, file, place and what was
-// expected. Internal to lazy/io and lazy/onnx.
+// expected. Internal to lazy/io, lazy/onnx and lazy/pretrained.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -110,6 +110,9 @@ std::optional<FileBytes> open_file_if_any(const char* op, const std::string& pat
 /// are not aligned for their dtype, and bools other than 0 and 1. `strides` as for from_blob.
 /// Invariant: the caller has seen that the bytes are there.
 Tensor shared_value(const FileBytes&, uint64_t offset, DType, const Shape&, const MaybeDevice&);
+/// Gives back the pages of a mapped file that nobody reads for now; they are read again if they are needed
+/// again. Does nothing for a file that is not mapped.
+void forget_pages(const FileBytes&, uint64_t offset, uint64_t count);
 /// Returns a copy of the elements at `offset`, row-major, or column-major where `columns_first`; swaps the
 /// bytes of each if `swapped`.
 Tensor copied_value(const FileBytes&, uint64_t offset, DType, const Shape&, bool columns_first, bool swapped,

@@ -180,6 +180,10 @@ std::map<std::string, std::string> read_safe_index(const FileBytes& f) {
   IndexSax sax(f, 0);
   parse(f, 0, f.bytes, sax);
   if (!sax.complete) f.bad(0, "expected an object with weight_map");
+  for (const auto& [name, file] : sax.files)
+    if (file.empty() || file == ".." || file == "." || file.find('/') != std::string::npos ||
+        file.find('\0') != std::string::npos)
+      f.bad(0, "expected the name of a file beside the index for '" + name + "', found '" + file + "'");
   return std::move(sax.files);
 }
 

@@ -1,5 +1,5 @@
 // Reads and writes the JSON of safetensors: the header of a file, and the index of a model in several.
-// Internal to lazy/io.
+// Internal to lazy/io and lazy/pretrained.
 #pragma once
 #include <map>
 #include <utility>
@@ -24,7 +24,7 @@ struct SafeHeader {
 
 /// Reads the header as far as the JSON says it; the entries are not yet checked against each other.
 SafeHeader read_safe_header(const FileBytes&);
-/// Returns the files of an index by tensor.
+/// Returns the files of an index by tensor. IoError for a name that leads out of the index's folder.
 std::map<std::string, std::string> read_safe_index(const FileBytes&);
 /// Returns text as a JSON string. Error if it is not UTF-8.
 std::string json_text(const char* op, const std::string&, const Site&);

@@ -8,6 +8,7 @@
 #include "lazy/ops/creation.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/rearranging.hpp"
+#include "lazy/ops/running.hpp"
 #include "lazy/ops/views.hpp"
 #include "lazy/random/random.hpp"
 
@@ -16,8 +17,10 @@ namespace lazy::models {
 BertEmbeddings::BertEmbeddings(const BertConfig& c, const Site& s)
     : word_embeddings(c.vocab_size, c.hidden_size, {.padding_idx = c.pad_token_id}, s),
       position_embeddings(c.max_position_embeddings, c.hidden_size, {}, s),
-      token_type_embeddings(c.type_vocab_size, c.hidden_size, {}, s),
-      LayerNorm(c.hidden_size, {.eps = c.layer_norm_eps}, s) {}
+      LayerNorm(c.hidden_size, {.eps = c.layer_norm_eps}, s) {
+  if (c.type_vocab_size > 0)
+    token_type_embeddings.emplace(c.type_vocab_size, c.hidden_size, nn::EmbeddingOptions{}, s);
+}
 
 BertSelfAttention::BertSelfAttention(const BertConfig& c, const Site& s)
     : query(c.hidden_size, c.hidden_size, {}, s),
@@ -39,7 +42,8 @@ BertLayer::BertLayer(const BertConfig& c, const Site& s)
     : attention(c, s),
       intermediate(c.hidden_size, c.intermediate_size, s),
       output(c.intermediate_size, c, s),
-      heads(c.num_attention_heads) {}
+      heads(c.num_attention_heads),
+      activation(c.hidden_act) {}
 
 Tensor BertLayer::operator()(const Tensor& x, const Tensor& mask) const {
   const BertSelfAttention& self = attention.self;
@@ -47,16 +51,16 @@ Tensor BertLayer::operator()(const Tensor& x, const Tensor& mask) const {
                                                                 split_heads(self.key(x), heads),
                                                                 split_heads(self.value(x), heads), mask));
   const Tensor y = attention.output(joined, x);
-  return output(gelu(intermediate.dense(y)), y);
+  return output(activate(activation, intermediate.dense(y)), y);
 }
 
 BertEncoder::BertEncoder(const BertConfig& c, const Site& s) {
   for (int64_t i = 0; i < c.num_hidden_layers; ++i) layer.emplace_back(c, s);
 }
 
-Bert::Bert(const BertConfig& c, Site s)
-    : embeddings(c, s), encoder(c, s), pooler(c.hidden_size, c.hidden_size, s), config_(c) {
+Bert::Bert(const BertConfig& c, Site s) : embeddings(c, s), encoder(c, s), config_(c) {
   check_heads("Bert", c.hidden_size, c.num_attention_heads, s);
+  if (c.pooler) pooler.emplace(c.hidden_size, c.hidden_size, s);
   apply([&](nn::Linear& l) {
     nn::init::normal_({l.weight, s}, 0, 0.02);
     nn::init::zeros_({l.bias, s});
@@ -69,10 +73,32 @@ Bert::Bert(const BertConfig& c, Site s)
   });
 }
 
+Tensor Bert::embed(Arg ids, const Tensor& token_type_ids) const {
+  const Site s = ids.site();
+  const bool shifted = config_.positions == Positions::after_padding;
+  const Shape shape =
+      check_ids("Bert", ids, config_.max_position_embeddings - (shifted ? config_.pad_token_id + 1 : 0));
+  const Tensor all(ids.take());
+  Tensor x = embeddings.word_embeddings(Arg(all, s));
+  if (embeddings.token_type_embeddings) {
+    const nn::Embedding& types = *embeddings.token_type_embeddings;
+    x = x + (token_type_ids.defined() ? types(Arg(token_type_ids, s)) : types.weight(0));
+  } else if (token_type_ids.defined()) {
+    lazy::detail::fail<Error>("Bert", "token types for a model that has none", s);
+  }
+  if (shifted) {
+    const Tensor counts = (all != config_.pad_token_id).astype(int64);
+    x = x + embeddings.position_embeddings(cumsum(counts, 1) * counts + config_.pad_token_id);
+  } else {
+    x = x + embeddings.position_embeddings.weight(slice(shape[1]));
+  }
+  return dropped(embeddings.LayerNorm(x), config_.hidden_dropout_prob, training());
+}
+
 BertOutputs Bert::operator()(Arg ids, const Tensor& attention_mask, const Tensor& token_type_ids) const {
   const Site s = ids.site();
-  const Shape shape = check_ids("Bert", ids, config_.max_position_embeddings);
-  Tensor mask;
+  const Shape shape = lazy::detail::Operand("Bert", ids)->shape;
+  Tensor x = embed(std::move(ids), token_type_ids), mask;
   if (attention_mask.defined()) {
     if (attention_mask.shape(s) != shape)
       lazy::detail::fail<ShapeError>(
@@ -80,13 +106,9 @@ BertOutputs Bert::operator()(Arg ids, const Tensor& attention_mask, const Tensor
           s);
     mask = reshape(Arg(attention_mask, s), {shape[0], 1, 1, shape[1]}) != 0;
   }
-  const Tensor types = token_type_ids.defined() ? embeddings.token_type_embeddings(Arg(token_type_ids, s))
-                                                : embeddings.token_type_embeddings.weight(0);
-  const Tensor positions = embeddings.position_embeddings.weight(slice(shape[1]));
-  Tensor x = embeddings.LayerNorm(embeddings.word_embeddings(std::move(ids)) + types + positions);
-  if (training() && config_.hidden_dropout_prob > 0) x = dropout(x, config_.hidden_dropout_prob, true);
   for (const BertLayer& layer : encoder.layer) x = layer(x, mask);
-  return {x, tanh(pooler.dense(x(_, 0)))};
+  if (!pooler) return {x, {}};
+  return {x, activate(config_.pooler_act, pooler->dense(x(_, 0)))};
 }
 
 }  // namespace lazy::models

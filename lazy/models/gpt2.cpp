@@ -7,7 +7,8 @@
 #include "lazy/nn/functional/activation.hpp"
 #include "lazy/nn/functional/attention.hpp"
 #include "lazy/nn/functional/linear.hpp"
-#include "lazy/nn/modules/init.hpp"
+#include "lazy/nn/modules/fresh.hpp"
+#include "lazy/nn/modules/linear.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/matmul.hpp"
@@ -18,10 +19,13 @@ namespace {
 
 constexpr double kDeviation = 0.02;  // of weights at first
 
+int64_t inner(const GPT2Config& c) { return c.n_inner > 0 ? c.n_inner : 4 * c.n_embd; }
+
 }  // namespace
 
 Conv1D::Conv1D(int64_t inputs, int64_t outputs, const Site& s)
-    : weight(randn({inputs, outputs}, {}, {}, s) * kDeviation), bias(zeros({outputs}, float32, {}, s)) {}
+    : weight(nn::detail::Fresh(nn::LinearOptions{}, s).normal({inputs, outputs}) * kDeviation),
+      bias(zeros({outputs}, float32, {}, s)) {}
 Tensor Conv1D::operator()(Arg x) const { return matmul(std::move(x), weight) + bias; }
 
 GPT2Attention::GPT2Attention(const GPT2Config& c, const Site& s)
@@ -38,9 +42,12 @@ Tensor GPT2Attention::operator()(const Tensor& x) const {
 }
 
 GPT2MLP::GPT2MLP(const GPT2Config& c, const Site& s)
-    : c_fc(c.n_embd, 4 * c.n_embd, s), c_proj(4 * c.n_embd, c.n_embd, s), dropout(c.dropout) {}
+    : c_fc(c.n_embd, inner(c), s),
+      c_proj(inner(c), c.n_embd, s),
+      activation(c.activation),
+      dropout(c.dropout) {}
 Tensor GPT2MLP::operator()(const Tensor& x) const {
-  return dropped(c_proj(gelu(c_fc(x), Approximate::tanh)), dropout, training());
+  return dropped(c_proj(activate(activation, c_fc(x))), dropout, training());
 }
 
 GPT2Block::GPT2Block(const GPT2Config& c, const Site& s)
@@ -68,10 +75,14 @@ Tensor GPT2Transformer::operator()(Arg ids) const {
   return ln_f(x);
 }
 
-GPT2::GPT2(const GPT2Config& c, Site s) : transformer(c, s) {
+GPT2::GPT2(const GPT2Config& c, Site s) : transformer(c, s), config_(c) {
   check_heads("GPT2", c.n_embd, c.n_head, s);
   nn::init::normal_({transformer.wte.weight, s}, 0, kDeviation);
   nn::init::normal_({transformer.wpe.weight, s}, 0, kDeviation);
+  if (!c.tie_word_embeddings) {
+    lm_head.emplace(c.n_embd, c.vocab_size, nn::LinearOptions{.bias = false}, s);
+    nn::init::normal_({lm_head->weight, s}, 0, kDeviation);
+  }
   // Sums of as many branches as there are keep their variance.
   const double scaled = kDeviation / std::sqrt(2 * static_cast<double>(c.n_layer));
   for (GPT2Block& block : transformer.h) {
@@ -82,7 +93,8 @@ GPT2::GPT2(const GPT2Config& c, Site s) : transformer(c, s) {
 
 Tensor GPT2::operator()(Arg ids) const {
   const Site s = ids.site();
-  return linear(Arg(transformer(std::move(ids)), s), transformer.wte.weight);
+  const Tensor x = transformer(std::move(ids));
+  return lm_head ? (*lm_head)(Arg(x, s)) : linear(Arg(x, s), transformer.wte.weight);
 }
 
 }  // namespace lazy::models

@@ -1,9 +1,11 @@
 // GPT-2 (Radford et al., 2019) with Hugging Face's names of GPT2LMHeadModel.
 #pragma once
+#include <optional>
 #include <vector>
 
+#include "lazy/models/activation.hpp"
 #include "lazy/nn/modules/embedding.hpp"
-#include "lazy/nn/modules/module.hpp"
+#include "lazy/nn/modules/linear.hpp"
 #include "lazy/nn/modules/normalisation.hpp"
 
 namespace lazy::models {
@@ -11,6 +13,9 @@ namespace lazy::models {
 /// Has the sizes of the small model unless told otherwise.
 struct GPT2Config {
   int64_t vocab_size = 50257, n_positions = 1024, n_embd = 768, n_layer = 12, n_head = 12;
+  int64_t n_inner = 0;  // width between the two products of a block; 0: four times n_embd
+  Activation activation = Activation::gelu_tanh;
+  bool tie_word_embeddings = true;  // the scores' weights are those of the tokens
   double dropout = 0.1, layer_norm_epsilon = 1e-5;
 };
 
@@ -31,6 +36,7 @@ struct GPT2Attention : nn::Module {
 };
 struct GPT2MLP : nn::Module {
   Conv1D c_fc, c_proj;
+  Activation activation;
   double dropout;
   GPT2MLP(const GPT2Config&, const Site&);
   Tensor operator()(const Tensor& x) const;
@@ -56,13 +62,18 @@ struct GPT2Transformer : nn::Module {
 };
 
 /// Returns for each token of ids (N, T) the scores (N, T, vocab_size) of what follows it. The scores' weights
-/// are those of the tokens (wte), so that there is no lm_head.weight. ShapeError for more tokens than
-/// positions; IndexError, when a value is computed, for ids out of range.
+/// are those of the tokens (wte), so that there is no lm_head.weight, unless the config says otherwise.
+/// ShapeError for more tokens than positions; IndexError, when a value is computed, for ids out of range.
 struct GPT2 : nn::Module {
   GPT2Transformer transformer;
+  std::optional<nn::Linear> lm_head;
   explicit GPT2(const GPT2Config& config = {}, Site s = Site::current());
   Tensor operator()(Arg ids) const;
-  LAZY_MODULE(transformer)
+  const GPT2Config& config() const { return config_; }
+  LAZY_MODULE(transformer, lm_head)
+
+ private:
+  GPT2Config config_;
 };
 
 }  // namespace lazy::models

@@ -1,11 +1,13 @@
 #include "lazy/models/llama.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "lazy/indexing/indexing.hpp"
 #include "lazy/models/heads.hpp"
 #include "lazy/nn/functional/activation.hpp"
 #include "lazy/nn/functional/attention.hpp"
+#include "lazy/nn/functional/linear.hpp"
 #include "lazy/nn/functional/places.hpp"
 #include "lazy/nn/modules/init.hpp"
 #include "lazy/ops/creation.hpp"
@@ -17,21 +19,37 @@ namespace {
 
 constexpr nn::LinearOptions kNoBias{.bias = false};
 
+const LlamaConfig& checked(const LlamaConfig& c, const Site& s) {
+  if (c.head_dim <= 0) check_heads("Llama", c.hidden_size, c.num_attention_heads, s);
+  check_heads("Llama", c.num_attention_heads, c.num_key_value_heads, s);
+  return c;
+}
+
 }  // namespace
 
+/// Says by what heads are rotated.
+struct Llama::Places {
+  Tensor at;           // of the tokens, (T)
+  Tensor frequencies;  // of the pairs, (width / 2); undefined: by rope_theta alone
+  double scale = 1;    // of rotated queries and keys
+};
+
 LlamaAttention::LlamaAttention(const LlamaConfig& c, const Site& s)
-    : q_proj(c.hidden_size, c.hidden_size, kNoBias, s),
-      k_proj(c.hidden_size, c.hidden_size / c.num_attention_heads * c.num_key_value_heads, kNoBias, s),
-      v_proj(c.hidden_size, c.hidden_size / c.num_attention_heads * c.num_key_value_heads, kNoBias, s),
-      o_proj(c.hidden_size, c.hidden_size, kNoBias, s),
+    : q_proj(c.hidden_size, c.head_width() * c.num_attention_heads, {.bias = c.qkv_bias}, s),
+      k_proj(c.hidden_size, c.head_width() * c.num_key_value_heads, {.bias = c.qkv_bias}, s),
+      v_proj(c.hidden_size, c.head_width() * c.num_key_value_heads, {.bias = c.qkv_bias}, s),
+      o_proj(c.head_width() * c.num_attention_heads, c.hidden_size, {.bias = c.output_bias}, s),
       heads(c.num_attention_heads),
       key_heads(c.num_key_value_heads) {}
 
 LlamaMLP::LlamaMLP(const LlamaConfig& c, const Site& s)
-    : gate_proj(c.hidden_size, c.intermediate_size, kNoBias, s),
-      up_proj(c.hidden_size, c.intermediate_size, kNoBias, s),
-      down_proj(c.intermediate_size, c.hidden_size, kNoBias, s) {}
-Tensor LlamaMLP::operator()(const Tensor& x) const { return down_proj(silu(gate_proj(x)) * up_proj(x)); }
+    : gate_proj(c.hidden_size, c.intermediate_size, {.bias = c.mlp_bias}, s),
+      up_proj(c.hidden_size, c.intermediate_size, {.bias = c.mlp_bias}, s),
+      down_proj(c.intermediate_size, c.hidden_size, {.bias = c.mlp_bias}, s),
+      activation(c.hidden_act) {}
+Tensor LlamaMLP::operator()(const Tensor& x) const {
+  return down_proj(activate(activation, gate_proj(x)) * up_proj(x));
+}
 
 LlamaLayer::LlamaLayer(const LlamaConfig& c, const Site& s)
     : self_attn(c, s),
@@ -44,12 +62,8 @@ LlamaModel::LlamaModel(const LlamaConfig& c, const Site& s)
   for (int64_t i = 0; i < c.num_hidden_layers; ++i) layers.emplace_back(c, s);
 }
 
-Llama::Llama(const LlamaConfig& c, Site s)
-    : model((check_heads("Llama", c.hidden_size, c.num_attention_heads, s),
-             check_heads("Llama", c.num_attention_heads, c.num_key_value_heads, s), c),
-            s),
-      lm_head(c.hidden_size, c.vocab_size, kNoBias, s),
-      config_(c) {
+Llama::Llama(const LlamaConfig& c, Site s) : model(checked(c, s), s), config_(c) {
+  if (!c.tie_word_embeddings) lm_head.emplace(c.hidden_size, c.vocab_size, kNoBias, s);
   apply([&](nn::Linear& l) { nn::init::normal_({l.weight, s}, 0, 0.02); });
   nn::init::normal_({model.embed_tokens.weight, s}, 0, 0.02);
 }
@@ -59,40 +73,65 @@ Tensor Llama::operator()(Arg ids, LlamaCache& cache) const { return run(std::mov
 
 LlamaCache Llama::cache(IntegerArg sequences, IntegerArg positions, Site s) const {
   LlamaCache c;
-  const Shape shape{sequences, config_.num_key_value_heads, positions,
-                    config_.hidden_size / config_.num_attention_heads};
+  const Shape shape{sequences, config_.num_key_value_heads, positions, config_.head_width()};
+  const Tensor& like = model.norm.weight;
   for (int64_t i = 0; i < config_.num_hidden_layers; ++i) {
-    c.keys.push_back(zeros(shape, lm_head.weight.dtype(s), lm_head.weight.device(s), s));
+    c.keys.push_back(zeros(shape, like.dtype(s), like.device(s), s));
     c.values.push_back(c.keys.back());
   }
   return c;
 }
 
-Tensor Llama::attend(const LlamaAttention& a, const Tensor& x, const Tensor& places, size_t layer,
-                     LlamaCache* cache) const {
+Llama::Places Llama::places(int64_t before, int64_t length) const {
+  Places p;
+  p.at = arange(length).astype(float32) + static_cast<double>(before);
+  const RopeFrequencies f = rope_frequencies(config_.rope_scaling, config_.rope_theta, config_.head_width(),
+                                             config_.max_position_embeddings, before + length);
+  if (!f.values.empty()) p.frequencies = from_span(f.values);
+  p.scale = f.scale;
+  return p;
+}
+
+Tensor Llama::mask(const LlamaCache* cache, int64_t length, const Site& s) const {
+  const int64_t window = config_.sliding_window, before = cache ? cache->length : 0;
+  const bool cut = window > 0 && before + length > window;
+  if (!cache && !cut) return {};
+  const Tensor query = reshape(arange(length), {length, 1}) + before,
+               key = arange(cache ? cache->keys[0].size(2, s) : length);
+  const Tensor seen = key <= query;
+  return cut ? seen & (key > query - window) : seen;
+}
+
+Tensor Llama::attend(const LlamaAttention& a, const Tensor& x, const Places& places, const Tensor& mask,
+                     size_t layer, LlamaCache* cache) const {
   const int64_t n = x.size(0), length = x.size(1), groups = a.heads / a.key_heads,
-                width = x.size(2) / a.heads;
-  const Tensor q = rotary_embedding(split_heads(a.q_proj(x), a.heads), places, config_.rope_theta);
-  Tensor k = rotary_embedding(split_heads(a.k_proj(x), a.key_heads), places, config_.rope_theta),
-         v = split_heads(a.v_proj(x), a.key_heads);
-  Tensor mask;
+                width = config_.head_width();
+  const auto rotated = [&](const Tensor& t) {
+    if (!places.frequencies.defined()) return rotary_embedding(t, places.at, config_.rope_theta);
+    const Tensor y = rotary_embedding(t, places.at, places.frequencies);
+    return places.scale == 1 ? y : y * places.scale;
+  };
+  const Tensor q = rotated(split_heads(a.q_proj(x), a.heads));
+  Tensor k = rotated(split_heads(a.k_proj(x), a.key_heads)), v = split_heads(a.v_proj(x), a.key_heads);
   if (cache) {
     const Slice here = slice(cache->length, cache->length + length);
     cache->keys[layer](_, _, here) = k;
     cache->values[layer](_, _, here) = v;
     k = cache->keys[layer], v = cache->values[layer];
-    mask = arange(k.size(2)) <= reshape(arange(length), {length, 1}) + cache->length;
   }
   // Each key serves a group of queries.
   const Tensor grouped = reshape(q, {n, a.key_heads, groups, length, width});
   const auto shared = [&](const Tensor& t) { return reshape(t, {n, a.key_heads, 1, t.size(2), width}); };
-  const Tensor y = scaled_dot_product_attention(grouped, shared(k), shared(v), mask, cache == nullptr);
+  const Tensor y = scaled_dot_product_attention(grouped, shared(k), shared(v), mask, !mask.defined());
   return a.o_proj(join_heads(reshape(y, {n, a.heads, length, width})));
 }
 
 Tensor Llama::run(Arg ids, LlamaCache* cache) const {
   const Site s = ids.site();
-  const Shape shape = check_ids("Llama", ids, config_.max_position_embeddings);
+  const bool grows = config_.rope_scaling.type == RopeType::dynamic;
+  const auto longest = static_cast<double>(config_.max_position_embeddings) *
+                       (grows ? std::max(config_.rope_scaling.factor, 1.0) : 1.0);
+  const Shape shape = check_ids("Llama", ids, static_cast<int64_t>(std::min(longest, 9e18)));
   if (cache && (cache->keys.empty() || cache->keys[0].size(0, s) != shape[0] ||
                 cache->length + shape[1] > cache->keys[0].size(2, s)))
     lazy::detail::fail<ShapeError>("Llama",
@@ -100,15 +139,17 @@ Tensor Llama::run(Arg ids, LlamaCache* cache) const {
                                        " tokens don't fit a cache " +
                                        (cache->keys.empty() ? "()" : to_string(cache->keys[0].shape(s))),
                                    s);
-  const Tensor places = arange(shape[1]).astype(float32) + static_cast<double>(cache ? cache->length : 0);
+  const Places where = places(cache ? cache->length : 0, shape[1]);
+  const Tensor seen = mask(cache, shape[1], s);
   Tensor x = model.embed_tokens(std::move(ids));
   for (size_t i = 0; i < model.layers.size(); ++i) {
     const LlamaLayer& layer = model.layers[i];
-    x = x + attend(layer.self_attn, layer.input_layernorm(x), places, i, cache);
+    x = x + attend(layer.self_attn, layer.input_layernorm(x), where, seen, i, cache);
     x = x + layer.mlp(layer.post_attention_layernorm(x));
   }
   if (cache) cache->length += shape[1];
-  return lm_head(model.norm(x));
+  x = model.norm(x);
+  return lm_head ? (*lm_head)(Arg(x, s)) : linear(Arg(x, s), model.embed_tokens.weight);
 }
 
 }  // namespace lazy::models

@@ -1,18 +1,31 @@
 // A decoder as Llama's (Touvron et al., 2023) with Hugging Face's names of LlamaForCausalLM: positions by
 // rotation, normalisation by the root of the mean of squares, gated products, several queries for each key.
 #pragma once
+#include <optional>
 #include <vector>
 
+#include "lazy/models/activation.hpp"
+#include "lazy/models/rope.hpp"
 #include "lazy/nn/modules/embedding.hpp"
 #include "lazy/nn/modules/linear.hpp"
 #include "lazy/nn/modules/normalisation.hpp"
 
 namespace lazy::models {
 
+/// Has the sizes of TinyLlama unless told otherwise. Mistral and Qwen2 are of this structure, too.
 struct LlamaConfig {
   int64_t vocab_size = 32000, hidden_size = 2048, intermediate_size = 5632, num_hidden_layers = 22;
   int64_t num_attention_heads = 32, num_key_value_heads = 4, max_position_embeddings = 2048;
+  int64_t head_dim = 0;        // width of a head; 0: hidden_size / num_attention_heads
+  int64_t sliding_window = 0;  // keys less than so many tokens back are seen; 0: all
   double rms_norm_eps = 1e-5, rope_theta = 10000;
+  RopeScaling rope_scaling = {};
+  Activation hidden_act = Activation::silu;
+  bool qkv_bias = false, output_bias = false,
+       mlp_bias = false;             // biases of attention and of products behind it
+  bool tie_word_embeddings = false;  // the scores' weights are those of the tokens
+
+  int64_t head_width() const { return head_dim > 0 ? head_dim : hidden_size / num_attention_heads; }
 };
 
 /// Holds keys and values of the tokens before, so that each token is computed once. One program serves every
@@ -30,6 +43,7 @@ struct LlamaAttention : nn::Module {
 };
 struct LlamaMLP : nn::Module {
   nn::Linear gate_proj, up_proj, down_proj;
+  Activation activation;
   LlamaMLP(const LlamaConfig&, const Site&);
   Tensor operator()(const Tensor& x) const;
   LAZY_MODULE(gate_proj, up_proj, down_proj)
@@ -49,11 +63,12 @@ struct LlamaModel : nn::Module {
   LAZY_MODULE(embed_tokens, layers, norm)
 };
 
-/// Returns for each token of ids (N, T) the scores (N, T, vocab_size) of what follows it. ShapeError for more
-/// tokens than positions; IndexError, when a value is computed, for ids out of range.
+/// Returns for each token of ids (N, T) the scores (N, T, vocab_size) of what follows it. Without lm_head
+/// they are products with the tokens' own weights. ShapeError for more tokens than positions; IndexError,
+/// when a value is computed, for ids out of range.
 struct Llama : nn::Module {
   LlamaModel model;
-  nn::Linear lm_head;
+  std::optional<nn::Linear> lm_head;
   explicit Llama(const LlamaConfig& config = {}, Site s = Site::current());
   Tensor operator()(Arg ids) const;
   /// Goes on after the tokens that the cache has, and adds these to it. ShapeError for another number of
@@ -61,11 +76,15 @@ struct Llama : nn::Module {
   Tensor operator()(Arg ids, LlamaCache& cache) const;
   /// Returns an empty cache for so many sequences, and tokens of each.
   LlamaCache cache(IntegerArg sequences, IntegerArg positions, Site s = Site::current()) const;
+  const LlamaConfig& config() const { return config_; }
   LAZY_MODULE(model, lm_head)
 
  private:
+  struct Places;
+  Places places(int64_t before, int64_t length) const;
+  Tensor mask(const LlamaCache*, int64_t length, const Site&) const;
   Tensor run(Arg ids, LlamaCache* cache) const;
-  Tensor attend(const LlamaAttention&, const Tensor& x, const Tensor& places, size_t layer,
+  Tensor attend(const LlamaAttention&, const Tensor& x, const Places&, const Tensor& mask, size_t layer,
                 LlamaCache*) const;
   LlamaConfig config_;
 };

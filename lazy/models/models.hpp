@@ -9,6 +9,7 @@
 // and eval() say.
 #pragma once
 #include "lazy/models/bert.hpp"
+#include "lazy/models/bert_heads.hpp"
 #include "lazy/models/dlrm.hpp"
 #include "lazy/models/gpt2.hpp"
 #include "lazy/models/llama.hpp"

@@ -58,9 +58,10 @@ Tensor ResidualBlock::operator()(Arg arg) {
 }
 
 ResNet::ResNet(const ResNetConfig& config, Site s)
-    : conv1(convolution(config.channels, config.width, 7, 2, s)),
-      bn1(config.width, {}, s),
-      fc(config.width * 8 * (config.bottleneck ? kWidening : 1), config.classes, {}, s) {
+    : conv1(convolution(config.channels, config.width, 7, 2, s)), bn1(config.width, {}, s), config_(config) {
+  if (config.classes > 0)
+    fc.emplace(config.width * 8 * (config.bottleneck ? kWidening : 1), config.classes, nn::LinearOptions{},
+               s);
   int64_t inputs = checked(config, s).width;
   layer1 = blocks(config, 0, inputs, s);
   layer2 = blocks(config, 1, inputs, s);
@@ -73,10 +74,15 @@ ResNet::ResNet(const ResNetConfig& config, Site s)
 }
 
 Tensor ResNet::operator()(Arg x) {
+  const Tensor y = mean(encode(std::move(x)), {2, 3});
+  return fc ? (*fc)(y) : y;
+}
+
+Tensor ResNet::encode(Arg x) {
   Tensor y = max_pool2d(relu(bn1(conv1(std::move(x)))), 3, {.stride = 2, .padding = 1});
   for (auto* stage : {&layer1, &layer2, &layer3, &layer4})
     for (ResidualBlock& block : *stage) y = block(y);
-  return fc(mean(y, {2, 3}));
+  return y;
 }
 
 }  // namespace lazy::models

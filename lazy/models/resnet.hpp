@@ -13,7 +13,8 @@ namespace lazy::models {
 struct ResNetConfig {
   std::vector<int64_t> layers{2, 2, 2, 2};  // blocks with 1, 2, 4, 8 times the width
   bool bottleneck = false;                  // three convolutions a block, of which the last widens it 4 times
-  int64_t width = 64, classes = 1000, channels = 3;
+  int64_t width = 64, channels = 3;
+  int64_t classes = 1000;  // 0: the model encodes images, and has no fc
 };
 
 /// Adds to x what two or three convolutions make of it.
@@ -30,15 +31,22 @@ struct ResidualBlock : nn::Module {
   LAZY_MODULE(conv1, bn1, conv2, bn2, conv3, bn3, downsample)
 };
 
-/// Classifies images (N, channels, H, W) -> (N, classes).
+/// Classifies images (N, channels, H, W) -> (N, classes). Without classes it gives the mean over the pixels
+/// of the last layer, (N, width).
 struct ResNet : nn::Module {
   nn::Conv2d conv1;
   nn::BatchNorm2d bn1;
   std::vector<ResidualBlock> layer1, layer2, layer3, layer4;
-  nn::Linear fc;
+  std::optional<nn::Linear> fc;
   explicit ResNet(const ResNetConfig& config = {}, Site s = Site::current());
   Tensor operator()(Arg x);
+  /// Returns what the last layer gives, (N, width, rows, columns).
+  Tensor encode(Arg x);
+  const ResNetConfig& config() const { return config_; }
   LAZY_MODULE(conv1, bn1, layer1, layer2, layer3, layer4, fc)
+
+ private:
+  ResNetConfig config_;
 };
 
 inline ResNet resnet18(IntegerArg classes = 1000, Site s = Site::current()) {

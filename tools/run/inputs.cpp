@@ -11,12 +11,12 @@
 
 namespace lazy::tool {
 
-std::string describe(const onnx::ValueInfo& v) {
+std::string describe(const Value& v) {
   std::string text = name_of(v.dtype);
   if (!v.shape) return text + ", of any shape";
   text += " [";
   for (size_t i = 0; i < v.shape->size(); ++i) {
-    const onnx::Extent& e = (*v.shape)[i];
+    const Extent& e = (*v.shape)[i];
     const auto* const n = std::get_if<int64_t>(&e);
     if (i) text += ", ";
     if (n) text += *n > 0 ? std::to_string(*n) : "?";
@@ -25,16 +25,16 @@ std::string describe(const onnx::ValueInfo& v) {
   return text + "]";
 }
 
-std::string list_names(std::span<const onnx::ValueInfo> all) {
+std::string list_names(std::span<const Value> all) {
   std::string text;
-  for (const onnx::ValueInfo& v : all) text += (text.empty() ? "'" : ", '") + v.name + "'";
+  for (const Value& v : all) text += (text.empty() ? "'" : ", '") + v.name + "'";
   return text;
 }
 
-const onnx::ValueInfo& find(std::span<const onnx::ValueInfo> all, const std::string& name, const char* what) {
-  const onnx::ValueInfo* nearest = nullptr;
+const Value& find(std::span<const Value> all, const std::string& name, const char* what) {
+  const Value* nearest = nullptr;
   int least = std::numeric_limits<int>::max();
-  for (const onnx::ValueInfo& v : all) {
+  for (const Value& v : all) {
     if (v.name == name) return v;
     if (const int d = text::edit_distance(v.name, name); d < least) nearest = &v, least = d;
   }
@@ -46,7 +46,7 @@ const onnx::ValueInfo& find(std::span<const onnx::ValueInfo> all, const std::str
 
 bool names_one(const std::string& text) { return text.find('=') != std::string::npos; }
 
-std::pair<std::string, std::string> split(std::span<const onnx::ValueInfo> all, const std::string& text,
+std::pair<std::string, std::string> split(std::span<const Value> all, const std::string& text,
                                           const char* what) {
   const size_t at = text.find('=');
   if (at != std::string::npos) {
@@ -92,10 +92,10 @@ Extents extents_of(const std::string& text) {
 /// Makes the inputs of one model.
 class Maker {
  public:
-  Maker(const onnx::Model& model, const InputOptions& o) : model_(model), options_(o), generator_(o.seed) {
+  Maker(const Model& model, const InputOptions& o) : model_(model), options_(o), generator_(o.seed) {
     for (const std::string& text : o.shapes) {
       auto [name, extents] = split(model.inputs(), text, "input");
-      const onnx::ValueInfo& info = find(model.inputs(), name, "input");
+      const Value& info = find(model.inputs(), name, "input");
       shapes_[name] = extents_of(extents);
       check_shape(info, shapes_[name], "--shape " + extents);
     }
@@ -105,8 +105,9 @@ class Maker {
   NamedTensors all() {
     NamedTensors made;
     std::string missing;
-    for (const onnx::ValueInfo& info : model_.inputs()) {
+    for (const Value& info : model_.inputs()) {
       const auto at = sources_.find(info.name);
+      if (at == sources_.end() && info.optional) continue;
       if (at == sources_.end() && !options_.fill) missing += "\n  '" + info.name + "': " + describe(info);
       else made.set(info.name, of(info, at == sources_.end() ? "random" : at->second));
     }
@@ -135,18 +136,18 @@ class Maker {
   }
 
   /// Returns the extents of an input, -1 for dynamic ones.
-  Extents extents(const onnx::ValueInfo& info) const {
+  Extents extents(const Value& info) const {
     if (const auto at = shapes_.find(info.name); at != shapes_.end()) return at->second;
     Extents all;
     if (info.shape)
-      for (const onnx::Extent& e : *info.shape) {
+      for (const Extent& e : *info.shape) {
         const auto* const n = std::get_if<int64_t>(&e);
         all.push_back(n && *n > 0 ? *n : -1);
       }
     return all;
   }
 
-  Shape full_shape(const onnx::ValueInfo& info) const {
+  Shape full_shape(const Value& info) const {
     const Extents all = extents(info);
     const bool said = shapes_.contains(info.name);
     if ((!info.shape && !said) || std::count(all.begin(), all.end(), -1))
@@ -155,7 +156,7 @@ class Maker {
     return ShapeArg(all);
   }
 
-  static void check_shape(const onnx::ValueInfo& info, const Extents& found, const std::string& who) {
+  static void check_shape(const Value& info, const Extents& found, const std::string& who) {
     if (!info.shape) return;
     bool fits = info.shape->size() == found.size();
     for (size_t i = 0; fits && i < found.size(); ++i) {
@@ -166,24 +167,24 @@ class Maker {
       throw UsageError("input '" + info.name + "' is " + describe(info) + ", and not as " + who + " says");
   }
 
-  Tensor of(const onnx::ValueInfo& info, const std::string& source) {
+  Tensor of(const Value& info, const std::string& source) {
     if (source == "random") return random(info);
     if (source == "zeros" || source == "ones") return filled(info, source == "ones");
     if (const std::optional<double> v = number_of(source)) return filled(info, *v);
     return from_file(info, source);
   }
 
-  Tensor random(const onnx::ValueInfo& info) {
+  Tensor random(const Value& info) {
     const Shape shape = full_shape(info);
     if (is_float(info.dtype)) return rand(generator_, shape, float32).to(info.dtype);
     return randint(generator_, 0, is_bool(info.dtype) ? 2 : 10, shape, int64).to(info.dtype);
   }
 
-  Tensor filled(const onnx::ValueInfo& info, double v) const {
+  Tensor filled(const Value& info, double v) const {
     return full(full_shape(info), v, float64).to(info.dtype);
   }
 
-  Tensor from_file(const onnx::ValueInfo& info, const std::string& path) {
+  Tensor from_file(const Value& info, const std::string& path) {
     Tensor t;
     if (has_ending(path, ".npy")) t = load(path);
     else if (has_ending(path, ".npz")) t = entry(info, path);
@@ -205,14 +206,14 @@ class Maker {
     return t;
   }
 
-  Tensor entry(const onnx::ValueInfo& info, const std::string& path) {
+  Tensor entry(const Value& info, const std::string& path) {
     const NamedTensors& all = archive(path);
     if (all.contains(info.name)) return all.at(info.name);
     if (all.size() == 1) return all.begin()->second;
     throw UsageError(path + " has no entry '" + info.name + "'");
   }
 
-  const onnx::Model& model_;
+  const Model& model_;
   const InputOptions& options_;
   Generator generator_;
   std::map<std::string, Extents> shapes_;
@@ -222,7 +223,7 @@ class Maker {
 
 }  // namespace
 
-NamedTensors make_inputs(const onnx::Model& model, const InputOptions& options) {
+NamedTensors make_inputs(const Model& model, const InputOptions& options) {
   return Maker(model, options).all();
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lazy/onnx/onnx.hpp"
+#include "tools/run/model.hpp"
 
 namespace lazy::tool {
 
@@ -20,6 +20,6 @@ struct InputOptions {
 
 /// Returns all inputs, computed. UsageError for what the command line is wrong in, lazy::Error for files that
 /// can't be read.
-NamedTensors make_inputs(const onnx::Model&, const InputOptions&);
+NamedTensors make_inputs(const Model&, const InputOptions&);
 
 }  // namespace lazy::tool

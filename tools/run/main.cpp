@@ -1,4 +1,4 @@
-// Runs lazy-run: describes, runs, checks and measures a model in the ONNX format.
+// Runs lazy-run: describes, runs, checks and measures a model of a file or folder.
 #include <stdlib.h>
 
 #include <CLI/CLI.hpp>
@@ -8,11 +8,11 @@
 #include <iostream>
 
 #include "lazy/lazy.hpp"
-#include "lazy/onnx/onnx.hpp"
 #include "support/text.hpp"
 #include "tools/run/describe.hpp"
 #include "tools/run/inputs.hpp"
 #include "tools/run/measure.hpp"
+#include "tools/run/model.hpp"
 #include "tools/run/names.hpp"
 #include "tools/run/outputs.hpp"
 
@@ -44,7 +44,7 @@ void write_json(const std::string& path, const Json& all) {
 }
 
 /// Runs the model, and does with the outputs what the command line says. Returns false if a check fails.
-bool run(const onnx::Model& model, const Options& o, Json& all) {
+bool run(tool::Model& model, const Options& o, Json& all) {
   const bool quiet = o.json == "-";
   const NamedTensors inputs = tool::make_inputs(model, o.inputs);
   // Measured first: a call before would have compiled what the first one is measured for.
@@ -55,7 +55,7 @@ bool run(const onnx::Model& model, const Options& o, Json& all) {
     if (!quiet) tool::print_measurement(all["bench"]);
     if (o.outputs.files.empty() && o.outputs.checks.empty() && o.outputs.top == 0) return true;
   }
-  NamedTensors outputs = model(inputs, Site());
+  const NamedTensors outputs = model(inputs);
   for (const auto& [name, t] : outputs) Tensor(t).eval();
   tool::write(model, outputs, o.outputs);
   all["outputs"] = tool::summarise(outputs);
@@ -68,17 +68,22 @@ bool run(const onnx::Model& model, const Options& o, Json& all) {
                      [](const Json& c) { return c["holds"].get<bool>(); });
 }
 
+MaybeDType dtype_of(const std::string& name) {
+  for (const DType t : {float32, bfloat16, float16})
+    if (name == name_of(t)) return t;
+  return {};
+}
+
 Status work(const Options& o) {
+  const std::unique_ptr<tool::ModelFile> file = tool::open_model(o.model);
   const bool shows = o.show || (!o.bench && o.inputs.given.empty());
   Json all;
   if (shows) {
-    all["model"] = tool::describe_file(o.model);
+    all["model"] = file->describe();
     if (o.json != "-") std::cout << tool::description_text(all["model"]) << std::flush;
   }
   const auto begin = std::chrono::steady_clock::now();
-  onnx::Model model = onnx::load(o.model, {}, Site());
-  if (o.dtype == "bfloat16") model.to(bfloat16);
-  if (o.dtype == "float16") model.to(float16);
+  const std::unique_ptr<tool::Model> model = file->load(dtype_of(o.dtype));
   all["load_ms"] =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   if (shows) {
@@ -89,17 +94,20 @@ Status work(const Options& o) {
       std::cout << "memory\n  " << text::human_size(copied)
                 << " of parameters copied, the others share the file\n";
   }
-  tool::check_options(model, o.outputs);
+  tool::check_options(*model, o.outputs);
   bool good = true;
-  if (o.bench || !o.inputs.given.empty()) good = run(model, o, all);
+  if (o.bench || !o.inputs.given.empty()) good = run(*model, o, all);
   if (!o.json.empty()) write_json(o.json, all);
   return good ? kDone : kDiffers;
 }
 
 void add_options(CLI::App& app, Options& o) {
-  app.add_option("model", o.model, "model in the ONNX format")->required();
+  app.add_option("model", o.model,
+                 "model in the ONNX format, folder with config.json and model.safetensors, or file .gguf")
+      ->required();
   app.add_flag("--show", o.show,
-               "describe the model: inputs, outputs, operators, parameters; without inputs the default");
+               "describe the model: inputs, outputs, parameters, operators or config; without inputs the "
+               "default");
   app.add_option(
          "-i,--input", o.inputs.given,
          "NAME=SOURCE, or SOURCE for the only input: a file .npy, .npz, .png, .jpg or .wav; random, zeros, "
@@ -139,12 +147,16 @@ void add_options(CLI::App& app, Options& o) {
       ->type_name("[CALLS]");
   app.add_option("--kernels", o.measure.kernels,
                  "with --bench: the kernels that take most of the time, so many");
+}
+
+void add_settings(CLI::App& app, Options& o) {
   app.add_option("--json", o.json,
                  "write everything as JSON to a file; - is standard output, which has nothing else then")
       ->type_name("FILE");
   app.add_option("--threads", o.threads, "threads of the CPU; all if not given")->check(CLI::PositiveNumber);
   app.add_option("--device", o.device, "where the model runs")->check(CLI::IsMember({"cpu", "cuda", "auto"}));
-  app.add_option("--dtype", o.dtype, "of the weights")->check(CLI::IsMember({"bfloat16", "float16"}));
+  app.add_option("--dtype", o.dtype, "of the weights")
+      ->check(CLI::IsMember({"float32", "bfloat16", "float16"}));
   app.footer(
       "Examples:\n"
       "  lazy-run model.onnx\n"
@@ -152,6 +164,7 @@ void add_options(CLI::App& app, Options& o) {
       "  lazy-run resnet.onnx --input cat.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --top 5 "
       "--labels l.txt\n"
       "  lazy-run model.onnx --input random --shape x=8,3,224,224 --bench --threads 1 --kernels 10\n"
+      "  lazy-run TinyLlama --input input_ids=ids.npy --output logits=y.npy\n"
       "  lazy-run model.onnx --input in.npz --check out.npz --rtol 1e-3\n"
       "Exit status: 0 done, 1 a check does not hold, 2 wrong arguments, 3 a file can't be read or the model "
       "not run.");
@@ -161,9 +174,13 @@ void add_options(CLI::App& app, Options& o) {
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like others
-  CLI::App app{"Describes, runs, checks and measures a model in the ONNX format.", "lazy-run"};
+  CLI::App app{
+      "Describes, runs, checks and measures a model: a file in the ONNX or GGUF format, or a folder as "
+      "Hugging Face keeps it.",
+      "lazy-run"};
   Options o;
   add_options(app, o);
+  add_settings(app, o);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) { return app.exit(e) == 0 ? kDone : kUsage; }

@@ -13,7 +13,6 @@
 #include <map>
 #include <thread>
 
-#include "lazy/inference/session.hpp"
 #include "lazy/lazy.hpp"
 #include "support/text.hpp"
 
@@ -113,21 +112,12 @@ uint64_t status_bytes(const std::string& line) {
   return 0;
 }
 
-Json measure(const onnx::Model& loaded, const NamedTensors& inputs, const MeasureOptions& o) {
-  // Single integers, such as a sample rate, decide what is computed: they are part of the model here.
-  NamedTensors bound;
-  std::vector<Tensor> given;
-  for (const auto& [name, t] : inputs) {
-    if (!is_float(t.dtype()) && t.size() == 1) bound.set(name, t);
-    else given.push_back(t);
-  }
-  onnx::Model model = bound.empty() ? loaded : loaded.bind(bound);
+Json measure(Model& model, const NamedTensors& inputs, const MeasureOptions& o) {
+  const Calls calls_of = model.calls(inputs, o.threads);
+  std::function<void()> call = calls_of.of_session;
   Json m;
   m["processor"] = processor();
   m["threads"] = o.threads > 0 ? o.threads : static_cast<int>(std::thread::hardware_concurrency());
-  auto session =
-      inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(model, {.threads = o.threads});
-  std::function<void()> call = [&] { session(given); };
   const Metrics before = metrics();
   auto begin = Clock::now();
   try {
@@ -136,9 +126,7 @@ Json measure(const onnx::Model& loaded, const NamedTensors& inputs, const Measur
   } catch (const Error& e) {
     // Values that are read while ops are recorded keep a model out of sessions; its calls are measured then.
     m["session"] = plain_text(e);
-    call = [&] {
-      for (Tensor& t : model(given)) t.eval();
-    };
+    call = calls_of.plain;
     begin = Clock::now();
     call();
   }

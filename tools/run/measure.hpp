@@ -1,8 +1,8 @@
 // Measures calls of a model.
 #pragma once
-#include "lazy/onnx/onnx.hpp"
 #include "nlohmann/json.hpp"
 #include "support/error.hpp"
+#include "tools/run/model.hpp"
 
 namespace lazy::tool {
 
@@ -14,7 +14,7 @@ struct MeasureOptions {
 
 /// Calls the model through a session, or as it is where a session can't ("session" then says why not), and
 /// returns times in milliseconds, counts and memory. Inputs that are one integer are bound.
-nlohmann::ordered_json measure(const onnx::Model&, const NamedTensors& inputs, const MeasureOptions&);
+nlohmann::ordered_json measure(Model&, const NamedTensors& inputs, const MeasureOptions&);
 void print_measurement(const nlohmann::ordered_json&);
 /// Returns the text of an error without the line of the source, which is this tool's.
 std::string plain_text(const Error&);

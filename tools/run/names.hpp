@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "lazy/onnx/onnx.hpp"
+#include "tools/run/model.hpp"
 
 namespace lazy::tool {
 
@@ -15,16 +15,15 @@ struct UsageError : std::runtime_error {
 };
 
 /// Returns "float32 [batch, 3, 224, 224]"; "?" is an extent of which nothing is said.
-std::string describe(const onnx::ValueInfo&);
+std::string describe(const Value&);
 /// Returns "'a', 'b', 'c'".
-std::string list_names(std::span<const onnx::ValueInfo>);
+std::string list_names(std::span<const Value>);
 /// Returns the value of that name. UsageError, which lists the names and says the nearest one, if there is
 /// none; `what` is "input" or "output".
-const onnx::ValueInfo& find(std::span<const onnx::ValueInfo>, const std::string& name, const char* what);
+const Value& find(std::span<const Value>, const std::string& name, const char* what);
 /// Splits "name=rest" at the first '='. A text without one is about the only value: its name is taken.
 /// UsageError if there are several.
-std::pair<std::string, std::string> split(std::span<const onnx::ValueInfo>, const std::string& text,
-                                          const char* what);
+std::pair<std::string, std::string> split(std::span<const Value>, const std::string& text, const char* what);
 /// True if the text names a value before its first '='.
 bool names_one(const std::string& text);
 /// True if a file's name ends so, in any case.

@@ -44,7 +44,7 @@ std::vector<std::string> lines_of(const std::string& path) {
 }
 
 /// Returns what a text says of outputs: name and file, for an archive every entry.
-std::vector<std::pair<std::string, Tensor>> expected_of(const onnx::Model& model, const std::string& text) {
+std::vector<std::pair<std::string, Tensor>> expected_of(const Model& model, const std::string& text) {
   if (!names_one(text) && has_ending(text, ".npz")) {
     const NamedTensors all = load_npz(text);
     for (const auto& [name, t] : all) find(model.outputs(), name, "output");
@@ -156,7 +156,7 @@ void print_top(const NamedTensors& outputs, int64_t count, const std::string& la
   }
 }
 
-void check_options(const onnx::Model& model, const OutputOptions& o) {
+void check_options(const Model& model, const OutputOptions& o) {
   for (const std::string& text : o.files) {
     if (!names_one(text) && has_ending(text, ".npz")) continue;
     const std::string path = split(model.outputs(), text, "output").second;
@@ -167,7 +167,7 @@ void check_options(const onnx::Model& model, const OutputOptions& o) {
     if (names_one(text) || !has_ending(text, ".npz")) split(model.outputs(), text, "output");
 }
 
-void write(const onnx::Model& model, const NamedTensors& outputs, const OutputOptions& o) {
+void write(const Model& model, const NamedTensors& outputs, const OutputOptions& o) {
   for (const std::string& text : o.files) {
     if (!names_one(text) && has_ending(text, ".npz")) {
       save_npz(text, outputs);
@@ -179,7 +179,7 @@ void write(const onnx::Model& model, const NamedTensors& outputs, const OutputOp
   }
 }
 
-Json check(const onnx::Model& model, const NamedTensors& outputs, const OutputOptions& o) {
+Json check(const Model& model, const NamedTensors& outputs, const OutputOptions& o) {
   Json all = Json::array();
   for (const std::string& text : o.checks)
     for (const auto& [name, expected] : expected_of(model, text))

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "lazy/onnx/onnx.hpp"
 #include "nlohmann/json.hpp"
+#include "tools/run/model.hpp"
 
 namespace lazy::tool {
 
@@ -22,13 +22,13 @@ void print_summary(const nlohmann::ordered_json&);
 /// Prints the largest elements of each row, at most eight rows of an output.
 void print_top(const NamedTensors& outputs, int64_t count, const std::string& labels);
 /// Writes the files. UsageError for outputs that the model does not have.
-void write(const onnx::Model&, const NamedTensors& outputs, const OutputOptions&);
+void write(const Model&, const NamedTensors& outputs, const OutputOptions&);
 /// Compares outputs with files: element by element |found - expected| <= absolute + relative |expected|, NaN
 /// equal to NaN. Each check says whether it holds, how many elements differ, and where the worst one is.
-nlohmann::ordered_json check(const onnx::Model&, const NamedTensors& outputs, const OutputOptions&);
+nlohmann::ordered_json check(const Model&, const NamedTensors& outputs, const OutputOptions&);
 /// Prints them: those that don't hold to standard error.
 void print_checks(const nlohmann::ordered_json&);
 /// Throws UsageError for names and files in the options that can't be meant.
-void check_options(const onnx::Model&, const OutputOptions&);
+void check_options(const Model&, const OutputOptions&);
 
 }  // namespace lazy::tool

@@ -77,7 +77,7 @@ bool is_picture(const std::string& path) {
   return false;
 }
 
-Tensor read_picture(const std::string& path, const onnx::ValueInfo& info, const std::vector<int64_t>& extents,
+Tensor read_picture(const std::string& path, const Value& info, const std::vector<int64_t>& extents,
                     const std::vector<double>& mean, const std::vector<double>& std) {
   if (extents.size() != 4)
     throw UsageError("input '" + info.name + "' is " + describe(info) +
@@ -105,7 +105,7 @@ Tensor read_picture(const std::string& path, const onnx::ValueInfo& info, const 
   return is_float(info.dtype) ? x.to(info.dtype) : x;
 }
 
-Tensor read_sound(const std::string& path, const onnx::ValueInfo& info, const std::vector<int64_t>& extents) {
+Tensor read_sound(const std::string& path, const Value& info, const std::vector<int64_t>& extents) {
   if (extents.empty() || extents.size() > 3 || (extents.size() > 1 && extents[0] > 1) ||
       (extents.size() > 2 && extents[1] > 1) || !is_float(info.dtype))
     throw UsageError(

@@ -23,24 +23,22 @@ Handle distances(const Recorder& r, int64_t queries, int64_t keys, const MaybeDe
   return r.op(Op::subtract, place, r.index(1, {queries, keys}, like));
 }
 
-}  // namespace
+void check_pairs(const Recorder& r, const Handle& x) {
+  if (!is_float(x->dtype))
+    r.fail<DtypeError>(std::string("takes floating-point numbers, not ") + name_of(x->dtype));
+  if (x->shape.size() < 2 || x->shape.back() % 2 != 0)
+    r.fail<ShapeError>(to_string(x->shape) + " is not (..., T, E) with pairs in E");
+}
 
-Tensor rotary_embedding(Arg x, Arg places, double base, bool interleaved) {
-  const Recorder r{"rotary_embedding", x.site()};
-  const Handle in = Operand(r.name, x).take(), at = Operand(r.name, places).take();
+/// Rotates pairs by places times frequencies, (E / 2).
+Handle rotated(const Recorder& r, const Handle& in, const Handle& at, const Handle& frequencies,
+               bool interleaved) {
   const DType t = in->dtype, work = wide_float(t);
-  if (!is_float(t)) r.fail<DtypeError>(std::string("takes floating-point numbers, not ") + name_of(t));
   const Shape shape = in->shape;
-  if (shape.size() < 2 || shape.back() % 2 != 0)
-    r.fail<ShapeError>(to_string(shape) + " is not (..., T, E) with pairs in E");
   const int last = shape.size() - 1;
-  const int64_t width = shape[last], half = width / 2;
-  Composite whole(r.name, {&in, &at}, r.site);
+  const int64_t half = shape[last] / 2;
   Shape column = at->shape;
   column.push_back(1);
-  const Handle i = r.as(work, r.index(0, {half}, in));
-  const Handle frequencies =
-      r.op(Op::exp, r.op(Op::multiply, i, -2 * std::log(base) / static_cast<double>(width)));
   const Handle angles = r.op(Op::multiply, r.reshape(r.as(work, at), column), frequencies);
   const Handle c = r.op(Op::cos, angles), s = r.op(Op::sin, angles);
   const auto part = [&](int64_t which) {
@@ -56,11 +54,36 @@ Tensor rotary_embedding(Arg x, Arg places, double base, bool interleaved) {
   const auto joined = [&](const Handle& p, const Handle& q, int axis) {
     return concat({Tensor(p), Tensor(q)}, axis, r.site).handle();
   };
-  if (!interleaved) return Tensor(whole.result(r.as(t, joined(first, second, last))));
+  if (!interleaved) return r.as(t, joined(first, second, last));
   Shape pair = first->shape;
   pair.push_back(1);
   const Handle both = joined(r.reshape(first, pair), r.reshape(second, pair), last + 1);
-  return Tensor(whole.result(r.as(t, r.reshape(both, shape))));
+  return r.as(t, r.reshape(both, shape));
+}
+
+}  // namespace
+
+Tensor rotary_embedding(Arg x, Arg places, double base, bool interleaved) {
+  const Recorder r{"rotary_embedding", x.site()};
+  const Handle in = Operand(r.name, x).take(), at = Operand(r.name, places).take();
+  check_pairs(r, in);
+  const int64_t width = in->shape.back();
+  Composite whole(r.name, {&in, &at}, r.site);
+  const Handle i = r.as(wide_float(in->dtype), r.index(0, {width / 2}, in));
+  const Handle frequencies =
+      r.op(Op::exp, r.op(Op::multiply, i, -2 * std::log(base) / static_cast<double>(width)));
+  return Tensor(whole.result(rotated(r, in, at, frequencies, interleaved)));
+}
+
+Tensor rotary_embedding(Arg x, Arg places, const Tensor& frequencies, bool interleaved) {
+  const Recorder r{"rotary_embedding", x.site()};
+  const Handle in = Operand(r.name, x).take(), at = Operand(r.name, places).take(),
+               given = Operand(r.name, Arg(frequencies, r.site)).take();
+  check_pairs(r, in);
+  if (given->shape != Shape{in->shape.back() / 2})
+    r.fail<ShapeError>("frequencies " + to_string(given->shape) + " for " + to_string(in->shape));
+  Composite whole(r.name, {&in, &at, &given}, r.site);
+  return Tensor(whole.result(rotated(r, in, at, r.as(wide_float(in->dtype), given), interleaved)));
 }
 
 Tensor alibi_slopes(IntegerArg heads, MaybeDevice device, Site s) {

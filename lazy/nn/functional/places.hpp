@@ -9,6 +9,9 @@ namespace lazy {
 /// text, (N, 1, T) of several that have several heads. Computed in x's dtype, 16-bit floats in float32.
 /// ShapeError for an odd E; DtypeError for an x of integers.
 Tensor rotary_embedding(Arg x, Arg places, double base = 10000, bool interleaved = false);
+/// Rotates pair i by place * frequencies[i]: `frequencies` are (E / 2) numbers, as models have them that were
+/// trained for shorter texts. ShapeError for another number of them.
+Tensor rotary_embedding(Arg x, Arg places, const Tensor& frequencies, bool interleaved = false);
 /// Returns the slopes of so many heads, (heads), float32: 2^(-8 i / heads) for i from 1 on, and for a number
 /// that is no power of two those of the next smaller one and then every other one of the next larger one
 /// (Press et al., 2022). ShapeError for a number that is not positive.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "lazy/autograd/parameter.hpp"
+#include "lazy/nn/modules/init.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/random/random.hpp"
 
@@ -23,9 +24,11 @@ struct Fresh {
 
   /// Returns numbers from -bound to bound.
   Parameter uniform(const Shape& shape, double bound) const {
+    if (init::Skip::active()) return constant(shape, 0);
     return Parameter(lazy::uniform(source(), -bound, bound, shape, dtype, device, site), true, site);
   }
   Parameter normal(const Shape& shape) const {
+    if (init::Skip::active()) return constant(shape, 0);
     return Parameter(lazy::randn(source(), shape, dtype, device, site), true, site);
   }
   Tensor filled(const Shape& shape, double value) const {

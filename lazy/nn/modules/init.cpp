@@ -80,7 +80,14 @@ Tensor along(const Like& like, int axis) {
   return reshape(arange(like.shape[axis], int64, like.device, like.site), s);
 }
 
+/// Counts the scopes of the thread in which nothing is filled.
+thread_local int skips = 0;
+
 }  // namespace
+
+Skip::Skip() noexcept { ++skips; }
+Skip::~Skip() { --skips; }
+bool Skip::active() noexcept { return skips > 0; }
 
 void Variable::set(Tensor value) const {
   const no_grad scope;
@@ -106,21 +113,25 @@ double calculate_gain(Nonlinearity f, double slope) {
 }
 
 void uniform_(Variable v, double low, double high, Generator* g) {
+  if (Skip::active()) return;
   v.set(Like("uniform_", v).uniform(g, low, high));
 }
 
 void normal_(Variable v, double mean, double std, Generator* g) {
+  if (Skip::active()) return;
   const Like like("normal_", v);
   v.set(like.normal(g, mean, std, like.shape, like.dtype));
 }
 
 void trunc_normal_(Variable v, double mean, double std, double low, double high, Generator* g) {
+  if (Skip::active()) return;
   const Like like("trunc_normal_", v);
   v.set(truncated_normal(generator_of(g), mean, std, low, high, like.shape, like.dtype, like.device,
                          like.site));
 }
 
 void constant_(Variable v, double value) {
+  if (Skip::active()) return;
   const Like like("constant_", v);
   v.set(full(like.shape, value, like.dtype, like.device, like.site));
 }
@@ -128,12 +139,14 @@ void ones_(Variable v) { constant_(v, 1); }
 void zeros_(Variable v) { constant_(v, 0); }
 
 void eye_(Variable v) {
+  if (Skip::active()) return;
   const Like like("eye_", v);
   like.needs_matrix();
   v.set(eye(like.shape[0], like.shape[1], 0, like.dtype, like.device, like.site));
 }
 
 void dirac_(Variable v, IntegerArg groups) {
+  if (Skip::active()) return;
   const Like like("dirac_", v);
   const Shape& s = like.shape;
   if (s.size() < 3 || s.size() > 5)
@@ -149,26 +162,31 @@ void dirac_(Variable v, IntegerArg groups) {
 }
 
 void xavier_uniform_(Variable v, double gain, Generator* g) {
+  if (Skip::active()) return;
   const Like like("xavier_uniform_", v);
   const double bound = std::sqrt(3.0) * xavier_std(like, gain);
   v.set(like.uniform(g, -bound, bound));
 }
 void xavier_normal_(Variable v, double gain, Generator* g) {
+  if (Skip::active()) return;
   const Like like("xavier_normal_", v);
   v.set(like.normal(g, 0, xavier_std(like, gain), like.shape, like.dtype));
 }
 
 void kaiming_uniform_(Variable v, const KaimingOptions& o) {
+  if (Skip::active()) return;
   const Like like("kaiming_uniform_", v);
   const double bound = std::sqrt(3.0) * kaiming_std(like, o);
   v.set(like.uniform(o.generator, -bound, bound));
 }
 void kaiming_normal_(Variable v, const KaimingOptions& o) {
+  if (Skip::active()) return;
   const Like like("kaiming_normal_", v);
   v.set(like.normal(o.generator, 0, kaiming_std(like, o), like.shape, like.dtype));
 }
 
 void orthogonal_(Variable v, double gain, Generator* g) {
+  if (Skip::active()) return;
   const Like like("orthogonal_", v);
   if (like.shape.size() < 2)
     fail<ShapeError>(like.name, "takes 2 dimensions or more, not shape " + lazy::to_string(like.shape),
@@ -185,6 +203,7 @@ void orthogonal_(Variable v, double gain, Generator* g) {
 }
 
 void sparse_(Variable v, double sparsity, double std, Generator* g) {
+  if (Skip::active()) return;
   const Like like("sparse_", v);
   like.needs_matrix();
   if (!(sparsity >= 0 && sparsity <= 1))

@@ -15,6 +15,19 @@
 
 namespace lazy::nn::init {
 
+/// Says that the values of what this thread makes while it lives don't matter, for they are loaded: layers
+/// begin with zeros, the functions below do nothing, and nothing is drawn, so that generators stay as they
+/// are.
+class Skip {
+ public:
+  Skip() noexcept;
+  Skip(const Skip&) = delete;
+  Skip& operator=(const Skip&) = delete;
+  ~Skip();
+  /// True while there is one in this thread.
+  static bool active() noexcept;
+};
+
 /// Takes the variable that is filled, and the line where it is.
 class Variable {
  public:

@@ -117,7 +117,7 @@ void Visitor::member(std::string_view name, T& m) {
     if (m) member(name, *m);
   } else {
     const size_t before = path_.size();
-    if (before) path_ += '.';
+    if (before && !name.empty()) path_ += '.';  // a member without a name stands for what has it
     path_ += name;
     if constexpr (std::is_same_v<T, Parameter>) {
       if (m.defined()) one(name, m);

@@ -1,7 +1,5 @@
 #include "lazy/onnx/model/tensor.hpp"
 
-#include <sys/mman.h>
-
 #include <charconv>
 #include <cstring>
 
@@ -52,15 +50,6 @@ const TypeRow* row_of(DataType t) {
   return nullptr;
 }
 
-/// Gives back the pages of a mapped file that a copy has been made of; they are read again if they are needed
-/// again.
-void forget_pages(std::string_view bytes) {
-  constexpr uintptr_t kPage = 4096;
-  const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
-  const uintptr_t first = (begin + kPage - 1) / kPage * kPage, last = (begin + bytes.size()) / kPage * kPage;
-  if (last > first) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
-}
-
 /// Copies values of a mapping, of which no more than a piece is in memory beside the copy.
 Tensor copied_in_pieces(const FileBytes& file, Range at, DType dtype, const Shape& shape,
                         const MaybeDevice& device) {
@@ -70,7 +59,7 @@ Tensor copied_in_pieces(const FileBytes& file, Range at, DType dtype, const Shap
       const std::string_view piece =
           file.bytes.substr(at.begin + offset + done, std::min(kPiece, count - done));
       std::memcpy(to + done, piece.data(), piece.size());
-      if (file.mapped) forget_pages(piece);
+      detail::forget_pages(file, at.begin + offset + done, piece.size());
     }
   };
   return Tensor(jit::from_pieces(copy, dtype, shape,
