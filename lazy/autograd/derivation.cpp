@@ -137,8 +137,14 @@ void Leaf::set_gradient(Handle h) noexcept {
   {
     const Hold hold(adding);
     std::swap(gradient_, h);
+    additions_ = 0;
   }
   // What was there dies without the lock.
+}
+
+uint32_t Leaf::additions() const noexcept {
+  const Hold hold(adding);
+  return additions_;
 }
 
 Leaf::Added Leaf::add_gradient(Handle more, const Site& s) {
@@ -149,6 +155,7 @@ Leaf::Added Leaf::add_gradient(Handle more, const Site& s) {
     const Hold hold(adding);
     if (gradient_.get() != a.before.get()) continue;
     std::swap(gradient_, next);  // leaves what `before` holds
+    ++additions_;
     return a;
   }
 }

@@ -50,6 +50,8 @@ class Leaf final : public Tracked {
   struct Added {
     Handle before, sum;
   };
+  /// Returns how often something was added to it since it was empty.
+  uint32_t additions() const noexcept;
   /// Adds to it and returns both sums. Threads that add at once lose nothing; the order of their sums is
   /// theirs.
   Added add_gradient(Handle, const Site&);
@@ -61,6 +63,7 @@ class Leaf final : public Tracked {
 
  private:
   Handle gradient_;
+  uint32_t additions_ = 0;
 };
 
 /// Names a composite that has a derivative of its own.

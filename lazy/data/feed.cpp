@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "support/error.hpp"
+#include "support/first_time.hpp"
+#include "support/log.hpp"
 
 namespace lazy::data::detail {
 
@@ -73,10 +75,8 @@ void Feed::work(Shared& all) {
   }
 }
 
-std::shared_ptr<void> Feed::next(const Site& s) {
-  if (read_ >= batches_.size()) return nullptr;
-  leave_parents_threads();
-  if (!shared_) return taken(make_one(read_++), s);
+Feed::Made Feed::take_next() {
+  if (!shared_) return make_one(read_++);
   std::unique_lock lock(shared_->mutex);
   Made& place = shared_->ring[read_ % ahead_];
   shared_->made.wait(lock, [&] { return place.done; });
@@ -84,7 +84,36 @@ std::shared_ptr<void> Feed::next(const Site& s) {
   shared_->read = ++read_;
   lock.unlock();
   shared_->room.notify_one();
+  return m;
+}
+
+std::shared_ptr<void> Feed::next(const Site& s) {
+  if (read_ >= batches_.size()) return nullptr;
+  leave_parents_threads();
+  const Clock::time_point start = Clock::now();
+  Made m = take_next();
+  // The first batch has nothing that it could be made beside.
+  if (given_) waited_ += Clock::now() - start;
+  else began_ = Clock::now();
+  constexpr size_t kFew = 64;
+  if (++given_ == kFew) tell_of_waiting(s);
   return taken(std::move(m), s);
+}
+
+void Feed::tell_of_waiting(const Site& s) const {
+  constexpr double kMuch = 0.3;                    // of the loop's time
+  constexpr std::chrono::microseconds kLong{200};  // for a batch: handing it over takes a tenth
+  const double share =
+      static_cast<double>(waited_.count()) / static_cast<double>((Clock::now() - began_).count() + 1);
+  if (share < kMuch || waited_ < kLong * static_cast<int64_t>(given_) || !is_first_time("loader", s)) return;
+  const std::string percent = std::to_string(static_cast<int>(share * 100 + 0.5)) + "% of its time";
+  if (shared_)
+    logging::hint("the loop over a DataLoader at " + to_string(s) + " waits for batches for " + percent +
+                  ", though " + std::to_string(shared_->threads.size()) +
+                  " threads make them: more workers, or less work for each example");
+  else
+    logging::hint("the loop over a DataLoader at " + to_string(s) + " makes its batches itself for " +
+                  percent + ": {.workers = 1} or more makes them beside the steps");
 }
 
 std::shared_ptr<void> Feed::taken(Made m, const Site& s) {

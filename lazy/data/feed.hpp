@@ -1,5 +1,6 @@
 // Makes batches ahead of who reads them, by threads, and gives them in order. Internal to lazy/data.
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -52,12 +53,19 @@ class Feed {
   void stop() noexcept;
   void leave_parents_threads() noexcept;
   Made make_one(size_t batch) const noexcept;
+  Made take_next();
   std::shared_ptr<void> taken(Made, const Site&);
+  /// Tells once, after some batches, if who reads them mostly waits for them.
+  void tell_of_waiting(const Site&) const;
 
   const Batches batches_;
   const Make make_;
   const size_t ahead_;
   size_t read_;  // the next batch
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point began_{};  // when the first batch was given
+  Clock::duration waited_{};   // the reader's time in next() since then
+  size_t given_ = 0;           // batches since then
   const uint32_t generation_ = forks::generation();
   std::unique_ptr<Shared> shared_;  // null: there are no threads
 };

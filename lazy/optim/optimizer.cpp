@@ -7,7 +7,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "lazy/autograd/derivation.hpp"
 #include "lazy/optim/update.hpp"
+#include "support/first_time.hpp"
 #include "support/float_mode.hpp"
 #include "support/log.hpp"
 
@@ -46,6 +48,19 @@ void Optimizer::tell_no_gradient(const Site& s) {
       std::to_string(held_.size()) +
       " parameters has a gradient: backward() was not called, or the loss was computed from copies "
       "of the parameters, or of the model");
+}
+
+void Optimizer::tell_of_sums(const Parameter& first, const Site& s) {
+  constexpr uint32_t kCertain = 16;
+  const detail::Leaf* const l = detail::leaf(first.handle());
+  const uint32_t before = std::exchange(additions_, l ? l->additions() : 0);
+  summing_steps_ = before > 0 && additions_ > before ? summing_steps_ + 1 : 0;
+  if (summing_steps_ == kCertain && is_first_time("zero_grad", s))
+    logging::hint(
+        std::string(name_) + ": step() at " + to_string(s) +
+        " goes by gradients that are sums of all backward() so far: zero_grad() was not called for the "
+        "last " +
+        std::to_string(kCertain) + " steps");
 }
 
 // Updates of one kind record the same ops with the same numbers. What is one kind follows from steps and
@@ -116,6 +131,7 @@ void Optimizer::step_if(const StepCondition& condition, const Site& s) {
       detail::fail<Error>(name_, "parameter " + h.name + " is frozen: inference::thaw() the model first", s);
     const Tensor gradient = p->grad(s);
     if (!gradient.defined()) continue;
+    if (!any) tell_of_sums(*p, s);
     any = true;
     const FloatMode mode;
     ParameterState& state = h.state;

@@ -162,6 +162,10 @@ class Optimizer : private Revocable {
   void check_names(const NamedTensors& state, const Site& s) const;
 
   const char* name_;
+  /// Tells if gradients are never set to zero between steps.
+  void tell_of_sums(const Parameter& first, const Site& s);
+  uint32_t additions_ = 0,
+           summing_steps_ = 0;  // of the first gradient, at the latest step; steps that it grew
   bool told_no_gradient_ = false;
   size_t groups_ = 0;
   std::vector<double> initial_lrs_;  // one a group; NaN until a schedule begins

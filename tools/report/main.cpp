@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "page.hpp"
+#include "summary.hpp"
 #include "trace.hpp"
 
 namespace {
@@ -31,12 +32,17 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like others
   CLI::App app{
       "Makes one HTML page of a trace that LAZY_PROFILE=trace.json wrote: timeline, flushes and why they\n"
-      "compiled, kernels against the machine's limits, graphs with their fusion groups, memory.",
+      "compiled, kernels against the machine's limits, graphs with their fusion groups, memory. Or prints a\n"
+      "summary of it (--text, --json).",
       "lazy-report"};
   std::string trace_path, page_path = "report.html", title;
   size_t most_spans = 300000;
   app.add_option("trace", trace_path, "trace file")->required();
   app.add_option("-o,--output", page_path, "page to write; - is standard output")->capture_default_str();
+  bool text = false, json = false;
+  auto* const as_text =
+      app.add_flag("--text", text, "print a summary in place of a page: flushes by the line that asked");
+  app.add_flag("--json", json, "print the summary as JSON")->excludes(as_text);
   app.add_option("--title", title, "heading of the page; the trace's name if not given");
   app.add_option("--max-spans", most_spans, "most spans in the timeline; the shortest are left out")
       ->capture_default_str();
@@ -47,6 +53,11 @@ int main(int argc, char** argv) {
   try {
     if (title.empty()) title = std::filesystem::path(trace_path).filename().string();
     const report::Trace trace = report::read_trace(trace_path);
+    if (text || json) {
+      const lazy::Summary summary = report::summary_of(trace);
+      write("-", json ? to_json(summary) : to_string(summary));
+      return kDone;
+    }
     write(page_path, report::make_page(trace, title, most_spans));
   } catch (const report::BadTrace& e) {
     std::cerr << "lazy-report: " << e.what() << '\n';

@@ -156,7 +156,7 @@ class Reader {
       return std::tie(a.thread, a.start, b.duration) < std::tie(b.thread, b.start, a.duration);
     });
     const int flushes = t_.strings.of("flush"), kernels = t_.strings.of("kernel"),
-              compile = t_.strings.of("compile");
+              compile = t_.strings.of("compile"), load = t_.strings.of("load");
     constexpr double kRounding = 0.0015;  // times are written in nanoseconds
     std::vector<const Span*> open;
     for (Span& s : t_.spans) {
@@ -169,7 +169,11 @@ class Reader {
       if (around != open.rend()) {
         Flush& f = t_.flushes[static_cast<size_t>((*around)->row)];
         if (s.category == compile && s.name == compile) f.compiling += s.duration;
-        if (s.category == kernels && s.row >= 0) f.in_kernels += s.duration;
+        if (s.category == compile && s.name == load) f.loading += s.duration;
+        if (s.category == kernels && s.row >= 0) {
+          f.in_kernels += s.duration;
+          s.flush = (*around)->row;
+        }
       }
       open.push_back(&s);
     }

@@ -35,11 +35,12 @@ struct Span {
   int thread = 0;  // index into Trace::threads
   int depth = 0;   // spans of the same thread around it
   int name = 0, category = 0;
-  int row = -1;  // a flush: index into Trace::flushes; a kernel's: into Trace::kernels
+  int row = -1;    // a flush: index into Trace::flushes; a kernel's: into Trace::kernels
+  int flush = -1;  // of a kernel's launch: the flush around it
 };
 
 struct Flush {
-  double start = 0, duration = 0, compiling = 0, in_kernels = 0;
+  double start = 0, duration = 0, compiling = 0, loading = 0, in_kernels = 0;
   int thread = 0, cause = 0, at = 0;
   int miss = -1;  // why the program wasn't in the cache
   int64_t program = 0, ops = 0, kernels = 0, outputs = 0;

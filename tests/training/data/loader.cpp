@@ -12,6 +12,7 @@
 
 #include "tests/common/check.hpp"
 #include "tests/common/child.hpp"
+#include "tests/common/fresh.hpp"
 
 using namespace lazy;
 using data::DataLoader;
@@ -352,6 +353,31 @@ BOOST_AUTO_TEST_CASE(examples_that_differ) {
   THROWS(DtypeError, data::stack(std::vector<data::Array>{1.0f, 1}),
          "stack: example 1 of the batch is [] int64, the first one [] float32");
   THROWS(ShapeError, data::stack({}), "stack: no arrays");
+}
+
+BOOST_AUTO_TEST_CASE(a_loop_that_waits_for_its_batches_is_told) {
+  struct Slow {
+    int64_t size() const { return 80; }
+    data::Example get(int64_t i) const {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      return {i, 1.0f};
+    }
+  };
+  unsigned line = 0;
+  std::string text = fresh::standard_error_of([&] {
+    DataLoader loader(Slow{}, {});
+    line = __LINE__ + 1;
+    for (const auto& batch : loader) (void)batch;
+  });
+  BOOST_TEST(fresh::contains(text, "the loop over a DataLoader at loader.cpp:" + std::to_string(line)), text);
+  BOOST_TEST(fresh::contains(text, "{.workers = 1}"), text);
+  // Steps take longer than batches, and batches that take no time.
+  text = fresh::standard_error_of([&] {
+    DataLoader busy(Slow{}, {.workers = 4}), quick(Squares{100}, {});
+    for (const auto& batch : busy) (void)batch, std::this_thread::sleep_for(std::chrono::milliseconds(6));
+    for (const auto& batch : quick) (void)batch, std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  BOOST_TEST(text == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

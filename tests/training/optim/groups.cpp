@@ -151,4 +151,28 @@ BOOST_AUTO_TEST_CASE(a_step_without_gradients_is_told) {
   BOOST_TEST(nothing == "");
 }
 
+BOOST_AUTO_TEST_CASE(gradients_that_are_never_set_to_zero_are_told) {
+  nn::Linear net(2, 1), other(2, 1);
+  SGD o(net.parameters(), {.lr = 1e-3}), good(other.parameters(), {.lr = 1e-3});
+  unsigned line = 0;
+  const std::string text = fresh::standard_error_of([&] {
+    for (int i = 0; i < 30; ++i) {
+      sum(net(ones({1, 2}))).backward();
+      line = __LINE__ + 1;
+      o.step();
+    }
+  });
+  BOOST_TEST(times("SGD: step() at groups.cpp:" + std::to_string(line), text) == 1u, text);
+  BOOST_TEST(times("zero_grad() was not called", text) == 1u, text);
+  // Two batches a step.
+  const std::string nothing = fresh::standard_error_of([&] {
+    for (int i = 0; i < 30; ++i) {
+      other.zero_grad();
+      for (int k = 0; k < 2; ++k) sum(other(ones({1, 2}))).backward();
+      good.step();
+    }
+  });
+  BOOST_TEST(nothing == "");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
