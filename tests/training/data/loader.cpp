@@ -373,7 +373,8 @@ BOOST_AUTO_TEST_CASE(a_loop_that_waits_for_its_batches_is_told) {
   BOOST_TEST(fresh::contains(text, "{.workers = 1}"), text);
   // Steps take longer than batches, and batches that take no time.
   text = fresh::standard_error_of([&] {
-    DataLoader busy(Slow{}, {.workers = 4}), quick(Squares{100}, {});
+    DataLoader busy(Slow{}, {.workers = 4});
+    DataLoader quick(Squares{100}, {});
     for (const auto& batch : busy) (void)batch, std::this_thread::sleep_for(std::chrono::milliseconds(6));
     for (const auto& batch : quick) (void)batch, std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
