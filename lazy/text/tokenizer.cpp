@@ -111,7 +111,7 @@ std::string Tokenizer::decode(std::span<const int64_t> ids, const DecodeOptions&
     if (!text) continue;
     const auto* const added = t.added.of(*text);
     if (options.skip_special && added && added->special) continue;
-    tokens.emplace_back(*text);
+    tokens.emplace_back(added && !added->decoded.empty() ? std::string_view(added->decoded) : *text);
   }
   if (tokens.empty()) return {};
   const char* const between = t.decoder ? "" : " ";
@@ -155,16 +155,23 @@ DecodeStream::DecodeStream(Tokenizer tokenizer, const DecodeOptions& options)
     : tokenizer_(std::move(tokenizer)), options_(options) {}
 
 std::string DecodeStream::step(int64_t id, Site s) {
+  if (options_.skip_special && tokenizer_.is_special(id, s)) return {};
   ids_.push_back(id);
   std::string text = tokenizer_.decode(ids_, options_, s);
   // A character that is not complete yet is decoded to U+FFFD: what may change is not returned.
   if (text.size() <= returned_.size() || text.ends_with("\uFFFD")) return {};
   std::string added = text.substr(returned_.size());
-  // Only what was added last is decoded again with the next token: what stands at the start of a text may be
-  // decoded otherwise than within one.
-  ids_.erase(ids_.begin(), ids_.begin() + static_cast<ptrdiff_t>(done_));
+  // Only what was added last is decoded again with the next token, unless that has no text by itself: what
+  // stands at the start of a text may be decoded otherwise than within one.
+  const std::vector<int64_t> last(ids_.begin() + static_cast<ptrdiff_t>(done_), ids_.end());
+  std::string alone = tokenizer_.decode(last, options_, s);
+  if (alone.empty()) {
+    returned_ = std::move(text);
+  } else {
+    ids_ = last;
+    returned_ = std::move(alone);
+  }
   done_ = ids_.size();
-  returned_ = tokenizer_.decode(ids_, options_, s);
   return added;
 }
 

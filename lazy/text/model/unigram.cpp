@@ -45,7 +45,8 @@ void Unigram::search(std::string_view word, std::vector<Best>& best, const Site&
     bool has_one = false;
     const auto offer = [&](uint32_t end, Id id, double sum) {
       Best& b = best[end];
-      if (b.begin == kNone || sum > b.score) b = {id, begin, rounded(sum)};
+      sum = rounded(sum);
+      if (b.begin == kNone || sum > b.score) b = {id, begin, sum};
     };
     uint32_t node = Trie::kRoot;
     for (uint32_t at = begin; at < word.size();) {
@@ -54,13 +55,13 @@ void Unigram::search(std::string_view word, std::vector<Best>& best, const Site&
       const Id id = trie_.value(node);
       if (id == Trie::kNoValue) continue;
       const bool user = !is_user_defined.empty() && is_user_defined[id];
-      offer(at, id, (user ? rounded((at - begin) * highest_) - kLess : scores[id]) + here);
+      offer(at, id, (user ? rounded(rounded((at - begin) * highest_) - kLess) : scores[id]) + here);
       has_one |= at - begin == one;
     }
     if (!has_one) {
       if (unknown == kNone)
         throw Error("encode: '" + std::string(word.substr(begin, one)) + "' has no token, and the model no unknown token", s);
-      offer(begin + one, unknown, rounded(unknown_score_ + here));
+      offer(begin + one, unknown, unknown_score_ + here);
     }
     begin += one;
   }

@@ -14,11 +14,11 @@ bool AddedTokens::set(std::vector<AddedToken> tokens, const Normalizer* normaliz
   std::vector<std::string> texts(tokens_.size());
   std::vector<std::pair<std::string_view, uint32_t>> raw, normalized;
   for (size_t i = tokens_.size(); i-- > 0;) {  // the last of equal ones counts
-    const AddedToken& token = tokens_[i];
+    AddedToken& token = tokens_[i];
     if (token.content.size() > kLongest) return false;
     Aligned text(token.content, 0);
     if (token.normalized && normalizer) (*normalizer)(text, s);
-    texts[i] = text.bytes();
+    texts[i] = token.decoded = text.bytes();
     if (!texts[i].empty()) (token.normalized ? normalized : raw).emplace_back(texts[i], static_cast<uint32_t>(i));
   }
   const bool any_raw = !raw.empty(), any_normalized = !normalized.empty();

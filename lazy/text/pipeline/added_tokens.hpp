@@ -18,6 +18,7 @@ struct AddedToken {
   bool rstrip = false;          // takes the whitespace behind it
   bool normalized = true;       // found in the normalized text
   bool special = false;         // left out by decoding
+  std::string decoded{};        // what it is decoded from: the normalized content; empty: the content
 };
 
 class AddedTokens {

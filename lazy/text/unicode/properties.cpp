@@ -51,7 +51,7 @@ bool is_punctuation(char32_t c) {
 bool is_other(char32_t c) {
   if (c < 0x80) return c < 0x20 || c == 0x7F;
   const utf8proc_category_t kind = category(c);
-  return kind == UTF8PROC_CATEGORY_CN || is_between(kind, UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CO);
+  return is_between(kind, UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CO);
 }
 
 bool is_mark(char32_t c) {

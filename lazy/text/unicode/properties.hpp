@@ -12,7 +12,7 @@ bool is_numeric(char32_t);
 bool is_letter(char32_t);
 /// Returns whether a character is punctuation, or one of ASCII's that are neither letter nor digit.
 bool is_punctuation(char32_t);
-/// Returns whether a character is a control, a format character, a private one or none.
+/// Returns whether a character is a control, a format character or a private one.
 bool is_other(char32_t);
 bool is_mark(char32_t);
 bool is_nonspacing_mark(char32_t);
