@@ -19,14 +19,10 @@ bool Unigram::prepare() {
   std::vector<std::pair<std::string_view, uint32_t>> texts;
   constexpr double kPenalty = 10;  // of unknown characters
   double lowest = single_precision ? std::numeric_limits<float>::max() : std::numeric_limits<double>::infinity();
-  highest_ = std::numeric_limits<float>::min();
   for (Id id = 0; id < vocabulary.end(); ++id) {
     const bool is_user = !is_user_defined.empty() && is_user_defined[id];
     const bool counts = !single_precision || (!is_unused[id] && !is_user);
-    if (counts) {
-      lowest = std::min(lowest, scores[id]);
-      highest_ = std::max(highest_, scores[id]);
-    }
+    if (counts) lowest = std::min(lowest, scores[id]);
     if (!is_unused.empty() && is_unused[id]) continue;
     if (const auto token = vocabulary.token(id); token && !token->empty()) texts.emplace_back(*token, id);
   }
@@ -37,7 +33,6 @@ bool Unigram::prepare() {
 }
 
 void Unigram::search(std::string_view word, std::vector<Best>& best, const Site& s) const {
-  constexpr double kLess = 0.1;  // what a user-defined token counts less than the best one for each of its bytes
   const auto rounded = [&](double score) { return single_precision ? static_cast<float>(score) : score; };
   for (uint32_t begin = 0; begin < word.size();) {
     const double here = best[begin].score;
@@ -55,7 +50,7 @@ void Unigram::search(std::string_view word, std::vector<Best>& best, const Site&
       const Id id = trie_.value(node);
       if (id == Trie::kNoValue) continue;
       const bool user = !is_user_defined.empty() && is_user_defined[id];
-      offer(at, id, (user ? rounded(rounded((at - begin) * highest_) - kLess) : scores[id]) + here);
+      offer(at, id, (user ? 0 : scores[id]) + here);  // others are below 0
       has_one |= at - begin == one;
     }
     if (!has_one) {

@@ -15,7 +15,7 @@ class Unigram : public Model {
   // Sums are rounded to float32 after each token, as SentencePiece's own library has them.
   bool single_precision = false;
   std::vector<bool> is_unused;  // by id, where any is: such tokens are never taken
-  std::vector<bool> is_user_defined;  // by id, where any is: such tokens are always taken
+  std::vector<bool> is_user_defined;  // by id, where any is: such tokens have the score 0
 
   /// Builds what cut() needs. Returns false if the vocabulary is too large for it.
   bool prepare();
@@ -27,7 +27,7 @@ class Unigram : public Model {
   void put_unknown(std::string_view word, uint32_t begin, uint32_t end, std::vector<Token>& out) const;
   Trie trie_;
   std::vector<Id> bytes_;
-  double unknown_score_ = 0, highest_ = 0;
+  double unknown_score_ = 0;
 };
 
 }  // namespace lazy::text::model
