@@ -29,6 +29,8 @@ std::string read_character(Settings&, const char* key, std::optional<std::string
 /// Fills a vocabulary of entries: ids as they are said, or by the entries' order. What is wrong becomes a
 /// problem.
 void fill(model::Vocabulary&, const Entries&, const std::string& path, Problems&);
+/// Returns whether no token has a U+2581 behind another character, and this is a token itself.
+bool spaces_begin_tokens(const model::Vocabulary&);
 /// Fills the merges of a model, whose vocabulary is there.
 void fill_merges(model::Model&, const Entries&, const std::string& path, Problems&);
 

@@ -22,6 +22,17 @@ void fill(Vocabulary& vocabulary, const Entries& entries, const std::string& pat
   }
 }
 
+bool spaces_begin_tokens(const Vocabulary& vocabulary) {
+  constexpr std::string_view kSpace = "\u2581";
+  for (Id id = 0; id < vocabulary.end(); ++id) {
+    const auto token = vocabulary.token(id);
+    if (!token) continue;
+    for (size_t at = token->find(kSpace); at != token->npos; at = token->find(kSpace, at + kSpace.size()))
+      if (at > 0 && !token->substr(0, at).ends_with(kSpace)) return false;
+  }
+  return vocabulary.find(kSpace) != kNone;
+}
+
 void fill_merges(Model& m, const Entries& entries, const std::string& path, Problems& problems) {
   auto& bpe = static_cast<Bpe&>(m);
   std::string both;

@@ -1,6 +1,7 @@
 // Reads SentencePiece's models: a message of protocol buffers with pieces, a trainer's and a normalizer's
 // settings.
 #include "lazy/io/wire/reader.hpp"
+#include "lazy/text/files/components.hpp"
 #include "lazy/text/files/load.hpp"
 #include "lazy/text/model/piece_pairs.hpp"
 #include "lazy/text/model/unigram.hpp"
@@ -163,6 +164,9 @@ std::unique_ptr<Loaded> load_sentencepiece(const FileBytes& file) {
   out->file = file.name;
   out->normalizer = make_normalizer_of(spm, file);
   out->model = spm.type == kBpe ? make_pairs_of(spm, file) : make_unigram_of(spm, file);
+  // Sums of scores go on from word to word, and are rounded: only joined pieces are the same word by word.
+  if (spm.type == kBpe && spaces_begin_tokens(out->model->vocabulary))
+    out->pre_tokenizer = std::make_unique<pipeline::BeforeSpaces>();
   std::vector<pipeline::AddedToken> special;
   std::string unknown;
   for (size_t i = 0; i < spm.pieces.size(); ++i) {

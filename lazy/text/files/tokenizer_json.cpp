@@ -2,6 +2,7 @@
 
 #include "lazy/text/files/components.hpp"
 #include "lazy/text/files/load.hpp"
+#include "lazy/text/model/bpe.hpp"
 
 namespace lazy::text::files {
 namespace {
@@ -119,6 +120,9 @@ std::unique_ptr<Loaded> load_json(const lazy::detail::FileBytes& file) {
       settings.wrong("added_tokens", "they are too long, or too many");
   }
   problems.raise(kOp, file.name, file.site);
+  if (const auto* bpe = dynamic_cast<const model::Bpe*>(out->model.get());
+      bpe && !out->pre_tokenizer && bpe->can_go_by_words() && spaces_begin_tokens(bpe->vocabulary))
+    out->pre_tokenizer = std::make_unique<pipeline::BeforeSpaces>();
   guess_special(*out);
   return out;
 }

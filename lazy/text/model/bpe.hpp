@@ -45,6 +45,8 @@ class Bpe : public Model {
   Merges merges;
   /// Builds what cut() needs.
   void prepare();
+  /// Returns whether what a character becomes depends on nothing but its neighbours.
+  bool can_go_by_words() const { return prefix.empty() && suffix.empty() && !ignores_merges; }
   void cut(std::string_view word, std::vector<Token>& out, const Site&) const override;
 
  private:

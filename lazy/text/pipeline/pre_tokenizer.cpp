@@ -89,6 +89,18 @@ void Punctuation::operator()(Draft& draft, const Site&) const { cut_at(draft, be
 void Digits::operator()(Draft& draft, const Site&) const {
   cut_at(draft, individual ? Behavior::isolated : Behavior::contiguous, unicode::is_numeric);
 }
+void BeforeSpaces::operator()(Draft& draft, const Site&) const {
+  constexpr std::string_view kSpace = "\u2581";
+  cut(draft, Behavior::isolated, false, [&](std::string_view view, auto&& f) {
+    size_t begin = 0;
+    for (size_t at = view.find(kSpace); at != view.npos; at = view.find(kSpace, at + kSpace.size())) {
+      if (at == 0 || view.substr(0, at).ends_with(kSpace)) continue;
+      f(begin, at);
+      begin = at;
+    }
+    if (begin < view.size()) f(begin, view.size());
+  });
+}
 void CharDelimiterSplit::operator()(Draft& draft, const Site& s) const {
   cut(draft, Behavior::removed, false, [&](std::string_view view, auto&& f) { delimiter.each(view, s, f); });
 }
