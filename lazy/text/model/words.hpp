@@ -18,7 +18,7 @@ class WordLevel : public Model {
 /// can't be taken apart so is the unknown token as a whole.
 class WordPiece : public Model {
  public:
-  std::string unknown, prefix;
+  std::string unknown, prefix = "##";
   uint64_t longest_word = 100;  // in characters
   /// Builds what cut() needs. Returns false if the vocabulary is too large for it.
   bool prepare();
