@@ -137,8 +137,8 @@ BOOST_AUTO_TEST_CASE(all_that_is_not_supported_is_listed) {
 // An expression that backtracks without end throws instead.
 BOOST_AUTO_TEST_CASE(expressions_are_bounded) {
   test::Folder folder;
-  write_file(folder / "tokenizer.json", R"({"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(x+x+)+(?:y|z)"},"behavior":"Isolated","invert":false},
-    "model":{"type":"WordLevel","unk_token":"a","vocab":{"a":0}}})");
+  write_file(folder / "tokenizer.json", R"json({"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(x+x+)+(?:y|z)"},"behavior":"Isolated","invert":false},
+    "model":{"type":"WordLevel","unk_token":"a","vocab":{"a":0}}})json");
   const auto t = text::load_tokenizer(folder.path());
   BOOST_TEST(says(error_of([&] { t.encode(std::string(1000, 'x')); }), "can't be matched at byte 0"));
 }
