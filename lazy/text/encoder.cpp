@@ -53,10 +53,8 @@ void shorten(Row& row, size_t n, bool left) {
   if (n >= size) return;
   const auto cut = [&](auto& v) {
     if (v.empty()) return;
-    if (left)
-      v.erase(v.begin(), v.end() - static_cast<ptrdiff_t>(n));
-    else
-      v.resize(n);
+    if (left) v.erase(v.begin(), v.end() - static_cast<ptrdiff_t>(n));
+    else v.resize(n);
   };
   cut(row.tokens.ids);
   cut(row.tokens.offsets);
@@ -68,13 +66,16 @@ void shorten(Row& row, size_t n, bool left) {
 
 }  // namespace
 
-Row tokens_of(const files::Loaded& t, std::string_view text, int64_t type_id, WordCache& cache, const char* op,
-              const Site& s) {
+Row tokens_of(const files::Loaded& t, std::string_view text, int64_t type_id, WordCache& cache,
+              const char* op, const Site& s) {
   constexpr size_t kLongest = size_t{1} << 30;
   if (text.size() >= kLongest)
-    throw Error(std::string(op) + ": the text has " + std::to_string(text.size()) + " bytes, expected fewer than 2^30", s);
+    throw Error(std::string(op) + ": the text has " + std::to_string(text.size()) +
+                    " bytes, expected fewer than 2^30",
+                s);
   if (const size_t at = unicode::first_malformed(text); at != text.npos)
-    throw Error(std::string(op) + ": expected text in UTF-8, found other bytes at byte " + std::to_string(at), s);
+    throw Error(std::string(op) + ": expected text in UTF-8, found other bytes at byte " + std::to_string(at),
+                s);
   Draft draft = t.added(text, t.normalizer.get(), s);
   if (t.pre_tokenizer) (*t.pre_tokenizer)(draft, s);
   const bool counts = t.post_processor && t.post_processor->needs_spaces();
@@ -93,18 +94,20 @@ Row tokens_of(const files::Loaded& t, std::string_view text, int64_t type_id, Wo
       draft.is_byte_level ? cut_bytes(*t.model, word, out, s) : t.model->cut(word, out, s);
     });
     for (const model::Token& token : tokens)
-      put(row, counts, token.id, draft.text.origin(piece.begin + token.begin, piece.begin + token.end), type_id,
-          counts ? t.model->vocabulary.token(token.id).value_or("") : std::string_view());
+      put(row, counts, token.id, draft.text.origin(piece.begin + token.begin, piece.begin + token.end),
+          type_id, counts ? t.model->vocabulary.token(token.id).value_or("") : std::string_view());
   }
   row.tokens.special.resize(row.tokens.ids.size());
   return row;
 }
 
-void truncate(std::vector<Row>& rows, const files::Truncation& to, size_t added, const char* op, const Site& s) {
+void truncate(std::vector<Row>& rows, const files::Truncation& to, size_t added, const char* op,
+              const Site& s) {
   using Strategy = files::Truncation::Strategy;
   const auto fail = [&](const std::string& what) { throw Error(std::string(op) + ": " + what, s); };
   if (to.max_length < added)
-    fail("rows of " + std::to_string(to.max_length) + " tokens have no room for the " + std::to_string(added) + " special ones");
+    fail("rows of " + std::to_string(to.max_length) + " tokens have no room for the " +
+         std::to_string(added) + " special ones");
   const size_t most = to.max_length - added;
   size_t a = rows[0].tokens.ids.size(), b = rows.size() > 1 ? rows[1].tokens.ids.size() : 0;
   if (a + b <= most) return;
@@ -124,8 +127,8 @@ void truncate(std::vector<Row>& rows, const files::Truncation& to, size_t added,
     size_t& target = first ? a : b;
     const size_t other = first ? b : a;
     if (other >= most || rows.size() == 1)
-      fail("rows of " + std::to_string(to.max_length) + " tokens are too short if only the " + (first ? "first" : "second") +
-           " text is truncated");
+      fail("rows of " + std::to_string(to.max_length) + " tokens are too short if only the " +
+           (first ? "first" : "second") + " text is truncated");
     target = most - other;
   }
   shorten(rows[0], a, to.left);

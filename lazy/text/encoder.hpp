@@ -9,7 +9,8 @@ namespace lazy::text {
 pipeline::Row tokens_of(const files::Loaded&, std::string_view text, int64_t type_id, pipeline::WordCache&,
                         const char* op, const Site&);
 /// Leaves out tokens of one or two rows, which `added` others will join. Error if they can't be that short.
-void truncate(std::vector<pipeline::Row>& rows, const files::Truncation&, size_t added, const char* op, const Site&);
+void truncate(std::vector<pipeline::Row>& rows, const files::Truncation&, size_t added, const char* op,
+              const Site&);
 /// Joins rows.
 Encoding joined(std::vector<pipeline::Row>&& rows);
 

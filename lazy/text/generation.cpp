@@ -21,22 +21,26 @@ Tensor last_scores(const Step& step, const Tensor& ids, int64_t position, const 
   const Tensor logits = step(ids, position);
   const Shape shape = logits.shape(s), given = ids.shape(s);
   if (shape.size() != 3 || shape[0] != given[0] || shape[1] != given[1])
-    throw ShapeError(std::string(op) + ": for ids " + to_string(given) + " the step returned scores " + to_string(shape) +
-                         ", expected (N, T, V)",
+    throw ShapeError(std::string(op) + ": for ids " + to_string(given) + " the step returned scores " +
+                         to_string(shape) + ", expected (N, T, V)",
                      s);
   return reshape(logits(_, slice(given[1] - 1, given[1])), {shape[0], shape[2]});
 }
 
-bool contains(const std::vector<int64_t>& all, int64_t id) { return std::find(all.begin(), all.end(), id) != all.end(); }
+bool contains(const std::vector<int64_t>& all, int64_t id) {
+  return std::find(all.begin(), all.end(), id) != all.end();
+}
 
-void check_options(const std::vector<std::vector<int64_t>>& prompts, const GenerateOptions& o, const Site& s) {
+void check_options(const std::vector<std::vector<int64_t>>& prompts, const GenerateOptions& o,
+                   const Site& s) {
   const auto fail = [&](const std::string& what) { throw Error("generate: " + what, s); };
   if (prompts.empty()) fail("there are no prompts");
   for (size_t i = 0; i < prompts.size(); ++i)
     if (prompts[i].empty()) fail("prompt " + std::to_string(i) + " is empty, expected a token at least");
   for (const auto& sequence : o.stop_sequences)
     if (sequence.empty()) fail("a stop sequence is empty");
-  if (o.max_new_tokens < 0) fail("max_new_tokens is " + std::to_string(o.max_new_tokens) + ", expected 0 or more");
+  if (o.max_new_tokens < 0)
+    fail("max_new_tokens is " + std::to_string(o.max_new_tokens) + ", expected 0 or more");
 }
 
 /// Holds what has been written, and what comes next.
@@ -52,10 +56,8 @@ class Writing {
   /// Takes the tokens that were drawn for place `at`, and puts in their place the prompts' where these go on.
   void take(std::vector<int64_t>& drawn, size_t at) {
     for (size_t i = 0; i < prompts_.size(); ++i)
-      if (at < prompts_[i].size())
-        drawn[i] = prompts_[i][at];
-      else if (open_[i])
-        write(i, drawn[i]);
+      if (at < prompts_[i].size()) drawn[i] = prompts_[i][at];
+      else if (open_[i]) write(i, drawn[i]);
   }
   Generated out;
 
@@ -87,14 +89,15 @@ bool needs_counts(const Sampling& o) {
 
 }  // namespace
 
-Generated generate(const Step& step, const std::vector<std::vector<int64_t>>& prompts, const GenerateOptions& options,
-                   Site s) {
+Generated generate(const Step& step, const std::vector<std::vector<int64_t>>& prompts,
+                   const GenerateOptions& options, Site s) {
   check_options(prompts, options, s);
   const auto n = static_cast<int64_t>(prompts.size());
   size_t shared = prompts[0].size();
   for (const auto& prompt : prompts) shared = std::min(shared, prompt.size());
   std::vector<int64_t> next;
-  for (const auto& prompt : prompts) next.insert(next.end(), prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(shared));
+  for (const auto& prompt : prompts)
+    next.insert(next.end(), prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(shared));
   Generator& generator = options.generator ? *options.generator : default_generator();
   Writing writing(prompts, options);
   std::optional<Tensor> counts;
@@ -122,7 +125,9 @@ struct Beams {
   std::vector<int64_t> rows;  // which of the last ones each open one goes on from
   const BeamOptions& options;
 
-  double divided(double sum, size_t length) const { return sum / std::pow(static_cast<double>(length), options.length_penalty); }
+  double divided(double sum, size_t length) const {
+    return sum / std::pow(static_cast<double>(length), options.length_penalty);
+  }
   /// Takes the best continuations: their sums of log probabilities, best first, and places (beam V + token).
   void take(const std::vector<float>& sums, const std::vector<int64_t>& places, int64_t vocabulary) {
     std::vector<Beam> next;
@@ -145,7 +150,8 @@ struct Beams {
     keep_best();
   }
   void keep_best() {
-    std::stable_sort(ended.begin(), ended.end(), [](const Beam& a, const Beam& b) { return a.score > b.score; });
+    std::stable_sort(ended.begin(), ended.end(),
+                     [](const Beam& a, const Beam& b) { return a.score > b.score; });
     if (ended.size() > static_cast<size_t>(options.beams)) ended.resize(static_cast<size_t>(options.beams));
   }
   /// Returns whether an open one can still become one of the best.
@@ -162,10 +168,13 @@ struct Beams {
 
 std::vector<Beam> beam_search(const Step& step, const Reorder& reorder, const std::vector<int64_t>& prompt,
                               const BeamOptions& options, Site s) {
-  if (options.beams < 1) throw Error("beam_search: beams is " + std::to_string(options.beams) + ", expected 1 or more", s);
+  if (options.beams < 1)
+    throw Error("beam_search: beams is " + std::to_string(options.beams) + ", expected 1 or more", s);
   if (prompt.empty()) throw Error("beam_search: the prompt is empty, expected a token at least", s);
   if (options.max_new_tokens < 0)
-    throw Error("beam_search: max_new_tokens is " + std::to_string(options.max_new_tokens) + ", expected 0 or more", s);
+    throw Error(
+        "beam_search: max_new_tokens is " + std::to_string(options.max_new_tokens) + ", expected 0 or more",
+        s);
   const int64_t n = options.beams;
   Beams beams{{Beam{}}, {}, {}, options};
   std::vector<int64_t> next;

@@ -20,10 +20,11 @@ using Step = std::function<Tensor(const Tensor& ids, int64_t position)>;
 
 struct GenerateOptions {
   Sampling sampling = {};
-  int64_t max_new_tokens = 128;                          // of each sequence
-  std::vector<int64_t> stop_tokens = {};                 // end a sequence, and are no part of it
-  std::vector<std::vector<int64_t>> stop_sequences = {};  // end it when its new tokens end with one, which it keeps
-  Generator* generator = nullptr;                        // null: the default one
+  int64_t max_new_tokens = 128;           // of each sequence
+  std::vector<int64_t> stop_tokens = {};  // end a sequence, and are no part of it
+  std::vector<std::vector<int64_t>> stop_sequences =
+      {};                          // end it when its new tokens end with one, which it keeps
+  Generator* generator = nullptr;  // null: the default one
   // Is called for each new token, in order; returns whether its sequence goes on. Empty: all do.
   std::function<bool(int64_t sequence, int64_t id)> on_token = {};
 };
@@ -43,9 +44,9 @@ Generated generate(const Step& step, const std::vector<std::vector<int64_t>>& pr
                    const GenerateOptions& options = {}, Site s = Site::current());
 
 struct BeamOptions {
-  int64_t beams = 4;             // how many continuations are followed
+  int64_t beams = 4;  // how many continuations are followed
   int64_t max_new_tokens = 128;
-  double length_penalty = 1;     // a sum of log probabilities is divided by the length to this power
+  double length_penalty = 1;              // a sum of log probabilities is divided by the length to this power
   std::vector<int64_t> stop_tokens = {};  // end a continuation, and are its last token
 };
 

@@ -30,14 +30,20 @@ void check(const Shape& shape, const Sampling& o, const std::optional<Tensor>& c
   if (shape.size() != 2 || shape[1] == 0)
     throw ShapeError("sample: expected scores (N, V), found " + to_string(shape), s);
   if (counts && counts->shape(s) != shape)
-    throw ShapeError("sample: expected counts " + to_string(shape) + ", found " + to_string(counts->shape(s)), s);
-  if (o.top_k < 0) throw ShapeError("sample: top_k is " + std::to_string(o.top_k) + ", expected 0 or more", s);
+    throw ShapeError("sample: expected counts " + to_string(shape) + ", found " + to_string(counts->shape(s)),
+                     s);
+  if (o.top_k < 0)
+    throw ShapeError("sample: top_k is " + std::to_string(o.top_k) + ", expected 0 or more", s);
   if (!(o.temperature >= 0)) fail("temperature is " + std::to_string(o.temperature) + ", expected 0 or more");
-  if (!(o.top_p > 0 && o.top_p <= 1)) fail("top_p is " + std::to_string(o.top_p) + ", expected above 0, and 1 at most");
+  if (!(o.top_p > 0 && o.top_p <= 1))
+    fail("top_p is " + std::to_string(o.top_p) + ", expected above 0, and 1 at most");
   if (!(o.min_p >= 0 && o.min_p <= 1)) fail("min_p is " + std::to_string(o.min_p) + ", expected 0 to 1");
-  if (!(o.repetition_penalty > 0)) fail("repetition_penalty is " + std::to_string(o.repetition_penalty) + ", expected above 0");
-  if (!std::isfinite(o.frequency_penalty) || !std::isfinite(o.presence_penalty)) fail("a penalty is no finite number");
-  if (has_penalties(o) && !counts) fail("penalties need counts of the tokens before: token_counts() makes them");
+  if (!(o.repetition_penalty > 0))
+    fail("repetition_penalty is " + std::to_string(o.repetition_penalty) + ", expected above 0");
+  if (!std::isfinite(o.frequency_penalty) || !std::isfinite(o.presence_penalty))
+    fail("a penalty is no finite number");
+  if (has_penalties(o) && !counts)
+    fail("penalties need counts of the tokens before: token_counts() makes them");
 }
 
 Tensor penalised(Tensor x, const Sampling& o, const std::optional<Tensor>& counts) {
@@ -83,16 +89,18 @@ Tensor token_counts(const Tensor& ids, int64_t vocab_size, Site s) {
   const Shape shape = ids.shape(s);
   if (shape.size() != 2) throw ShapeError("token_counts: expected ids (N, T), found " + to_string(shape), s);
   const Tensor counted = (ids >= 0).astype(float32);
-  return scatter_add(zeros({shape[0], vocab_size}, float32, ids.device(s), s), 1, {maximum(ids, 0), s}, counted);
+  return scatter_add(zeros({shape[0], vocab_size}, float32, ids.device(s), s), 1, {maximum(ids, 0), s},
+                     counted);
 }
 
-Tensor filter_scores(const Tensor& logits, const Sampling& options, const std::optional<Tensor>& counts, Site s) {
+Tensor filter_scores(const Tensor& logits, const Sampling& options, const std::optional<Tensor>& counts,
+                     Site s) {
   check(logits.shape(s), options, counts, s);
   return filtered(logits, options, counts);
 }
 
-Tensor sample(Generator& generator, const Tensor& logits, const Sampling& options, const std::optional<Tensor>& counts,
-              Site s) {
+Tensor sample(Generator& generator, const Tensor& logits, const Sampling& options,
+              const std::optional<Tensor>& counts, Site s) {
   check(logits.shape(s), options, counts, s);
   const Tensor x = filtered(logits, options, counts);
   if (is_greedy(options)) return argmax(x, {1});
@@ -100,7 +108,8 @@ Tensor sample(Generator& generator, const Tensor& logits, const Sampling& option
   const Tensor until = cumsum(exp(x - max(x, {1}, keepdims)).astype(float64), {1});
   const int64_t v = x.size(1);
   constexpr double kBelow = 1 - 0x1p-40;  // the product stays below the whole when it is rounded
-  const Tensor drawn = rand(generator, {x.size(0), 1}, float64, x.device(s), s) * (until(_, slice(v - 1, v)) * kBelow);
+  const Tensor drawn =
+      rand(generator, {x.size(0), 1}, float64, x.device(s), s) * (until(_, slice(v - 1, v)) * kBelow);
   return sum((until <= drawn).astype(int64), {1});
 }
 

@@ -15,7 +15,8 @@ struct Tokenizer::State {
   mutable std::mutex mutex;
   mutable pipeline::WordCache cache;  // of the one thread that has the mutex; others go without
 
-  std::vector<pipeline::Row> rows(std::span<const std::string_view> texts, const char* op, const Site& s) const {
+  std::vector<pipeline::Row> rows(std::span<const std::string_view> texts, const char* op,
+                                  const Site& s) const {
     std::vector<pipeline::Row> out;
     const std::unique_lock lock(mutex, std::try_to_lock);
     pipeline::WordCache own;
@@ -25,13 +26,15 @@ struct Tokenizer::State {
     return out;
   }
 
-  Encoding encoding(std::span<const std::string_view> texts, bool special, std::optional<int64_t> most, const char* op,
-                    const Site& s) const {
+  Encoding encoding(std::span<const std::string_view> texts, bool special, std::optional<int64_t> most,
+                    const char* op, const Site& s) const {
     auto all = rows(texts, op, s);
     const auto* const post = loaded->post_processor.get();
     auto truncation = loaded->truncation;
     if (most) {
-      if (*most < 0) throw Error(std::string(op) + ": truncate_to is " + std::to_string(*most) + ", expected 0 or more", s);
+      if (*most < 0)
+        throw Error(std::string(op) + ": truncate_to is " + std::to_string(*most) + ", expected 0 or more",
+                    s);
       if (!truncation) truncation.emplace();
       truncation->max_length = static_cast<uint64_t>(*most);
     }
@@ -78,7 +81,8 @@ Batch Tokenizer::encode_batch(std::span<const std::string> texts, const BatchOpt
   size_t width = longest;
   if (options.pad && padding) {
     if (padding->fixed > 0) width = std::max<size_t>(longest, padding->fixed);
-    if (padding->multiple_of > 0) width = (width + padding->multiple_of - 1) / padding->multiple_of * padding->multiple_of;
+    if (padding->multiple_of > 0)
+      width = (width + padding->multiple_of - 1) / padding->multiple_of * padding->multiple_of;
   }
   int64_t fill = 0;
   if (!rows.empty() && shortest < width) {
@@ -131,7 +135,9 @@ int64_t Tokenizer::vocab_size(Site s) const {
   return end;
 }
 
-std::optional<int64_t> Tokenizer::id(std::string_view token, Site s) const { return state("id", s).loaded->id(token); }
+std::optional<int64_t> Tokenizer::id(std::string_view token, Site s) const {
+  return state("id", s).loaded->id(token);
+}
 
 std::optional<std::string> Tokenizer::token(int64_t id, Site s) const {
   const auto text = state("token", s).loaded->token(id);

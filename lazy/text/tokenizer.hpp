@@ -32,10 +32,11 @@ struct DecodeOptions {
   bool skip_special = true;  // special tokens have no text
 };
 struct BatchOptions {
-  bool pad = true;                          // rows get the longest one's length, or what the file says
-  std::optional<int64_t> truncate_to = {};  // tokens of a row at most, special ones included; none: the file's
-  std::optional<bool> pad_left = {};        // none: as the file says, else on the right
-  std::optional<int64_t> pad_id = {};       // none: the tokenizer's
+  bool pad = true;  // rows get the longest one's length, or what the file says
+  std::optional<int64_t> truncate_to =
+      {};                              // tokens of a row at most, special ones included; none: the file's
+  std::optional<bool> pad_left = {};   // none: as the file says, else on the right
+  std::optional<int64_t> pad_id = {};  // none: the tokenizer's
   bool special_tokens = true;
   MaybeDevice device = {};  // none: the default device
 };
@@ -92,10 +93,10 @@ class Tokenizer {
   std::shared_ptr<const State> state_;
 };
 
-/// Loads a tokenizer: tokenizer.json, tokenizer.model or spiece.model of SentencePiece, vocab.txt (WordPiece),
-/// or vocab.json with merges.txt (byte-level BPE); of a folder the first of these that it has. Beside it,
-/// tokenizer_config.json names special tokens. IoError, with the byte, for files that can't be read or are
-/// broken; Error that lists all that is not supported, each with its path in the file.
+/// Loads a tokenizer: tokenizer.json, tokenizer.model or spiece.model of SentencePiece, vocab.txt
+/// (WordPiece), or vocab.json with merges.txt (byte-level BPE); of a folder the first of these that it has.
+/// Beside it, tokenizer_config.json names special tokens. IoError, with the byte, for files that can't be
+/// read or are broken; Error that lists all that is not supported, each with its path in the file.
 Tokenizer load_tokenizer(const std::filesystem::path& path, Site s = Site::current());
 
 /// Decodes token by token: joined, what it returns is what decode() returns for all of them. A character is

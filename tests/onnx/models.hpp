@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "lazy/onnx/onnx.hpp"
 #include "lazy/io/wire/writer.hpp"
+#include "lazy/onnx/onnx.hpp"
 #include "tests/common/check.hpp"
 
 namespace onnx_test {

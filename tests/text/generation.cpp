@@ -21,8 +21,13 @@ Tensor counting(const Tensor& ids, int64_t) { return one_hot((ids + 1) % 10, 10)
 
 models::Llama small_llama() {
   manual_seed(5);
-  models::Llama llama({.vocab_size = 40, .hidden_size = 16, .intermediate_size = 24, .num_hidden_layers = 2,
-                       .num_attention_heads = 4, .num_key_value_heads = 2, .max_position_embeddings = 64});
+  models::Llama llama({.vocab_size = 40,
+                       .hidden_size = 16,
+                       .intermediate_size = 24,
+                       .num_hidden_layers = 2,
+                       .num_attention_heads = 4,
+                       .num_key_value_heads = 2,
+                       .max_position_embeddings = 64});
   // Larger weights than models begin with: their scores differ more.
   for (Tensor* p : {&llama.lm_head.weight, &llama.model.embed_tokens.weight}) *p = (*p * 40.0).detach();
   return llama;
@@ -34,9 +39,11 @@ BOOST_AUTO_TEST_SUITE(text_generation)
 
 BOOST_AUTO_TEST_CASE(prompts_of_several_lengths_go_on) {
   std::vector<std::pair<int64_t, int64_t>> told;
-  const auto out = text::generate(counting, {{1}, {3, 4, 5}, {7, 8}},
-                                  {.sampling = {.greedy = true}, .max_new_tokens = 3,
-                                   .on_token = [&](int64_t row, int64_t id) { return told.emplace_back(row, id), true; }});
+  const auto out = text::generate(
+      counting, {{1}, {3, 4, 5}, {7, 8}},
+      {.sampling = {.greedy = true}, .max_new_tokens = 3, .on_token = [&](int64_t row, int64_t id) {
+         return told.emplace_back(row, id), true;
+       }});
   BOOST_TEST((out.tokens == Tokens{{2, 3, 4}, {6, 7, 8}, {9, 0, 1}}));
   BOOST_TEST(told.size() == 9u);
   BOOST_TEST((told[0] == std::pair<int64_t, int64_t>{0, 2}));
@@ -45,10 +52,13 @@ BOOST_AUTO_TEST_CASE(prompts_of_several_lengths_go_on) {
 
 BOOST_AUTO_TEST_CASE(tokens_sequences_and_callbacks_end_it) {
   const auto out = text::generate(counting, {{1}, {5}, {8}},
-                                  {.max_new_tokens = 20, .stop_tokens = {4}, .stop_sequences = {{7, 8}},
+                                  {.max_new_tokens = 20,
+                                   .stop_tokens = {4},
+                                   .stop_sequences = {{7, 8}},
                                    .on_token = [](int64_t row, int64_t id) { return row != 2 || id != 1; }});
   BOOST_TEST((out.tokens == Tokens{{2, 3}, {6, 7, 8}, {9, 0, 1}}));
-  BOOST_TEST((out.finish == std::vector{text::Finish::stop_token, text::Finish::stop_sequence, text::Finish::callback}));
+  BOOST_TEST((out.finish ==
+              std::vector{text::Finish::stop_token, text::Finish::stop_sequence, text::Finish::callback}));
   BOOST_TEST((text::generate(counting, {{1}}, {.max_new_tokens = 0}).tokens == Tokens{{}}));
 }
 
@@ -69,7 +79,8 @@ BOOST_AUTO_TEST_CASE(a_cache_gives_what_all_tokens_give) {
       const Tensor scores = llama(from_span(all, {1, static_cast<int64_t>(all.size())}));
       all.push_back(argmax(scores(0, -1)).item<int64_t>());
     }
-    BOOST_TEST(together.tokens[i] == std::vector<int64_t>(all.begin() + static_cast<ptrdiff_t>(prompts[i].size()), all.end()),
+    BOOST_TEST(together.tokens[i] ==
+                   std::vector<int64_t>(all.begin() + static_cast<ptrdiff_t>(prompts[i].size()), all.end()),
                boost::test_tools::per_element());
   }
 }
@@ -84,10 +95,12 @@ BOOST_AUTO_TEST_CASE(a_token_takes_one_flush_and_no_new_program) {
     return llama(ids, cache);
   };
   text::generate(step, {{3, 1, 4}, {1, 5}},
-                 {.sampling = {.temperature = 0.8, .top_k = 20, .top_p = 0.9, .repetition_penalty = 1.1}, .max_new_tokens = 20});
+                 {.sampling = {.temperature = 0.8, .top_k = 20, .top_p = 0.9, .repetition_penalty = 1.1},
+                  .max_new_tokens = 20});
   BOOST_TEST(seen.size() >= 20u);
   for (size_t i = 6; i < seen.size(); ++i) {
-    BOOST_TEST(seen[i].flushes - seen[i - 1].flushes == 1u, "step " << i << ": " << seen[i].flushes - seen[i - 1].flushes);
+    BOOST_TEST(seen[i].flushes - seen[i - 1].flushes == 1u,
+               "step " << i << ": " << seen[i].flushes - seen[i - 1].flushes);
     BOOST_TEST(seen[i].program_misses == seen[i - 1].program_misses, "step " << i);
   }
 }
@@ -99,7 +112,8 @@ BOOST_AUTO_TEST_CASE(seeds_say_what_is_written) {
     models::LlamaCache cache = llama.cache(1, 40);
     Generator g(seed);
     return text::generate([&](const Tensor& ids, int64_t) { return llama(ids, cache); }, {{1, 2}},
-                          {.sampling = {.temperature = 1.2}, .max_new_tokens = 30, .generator = &g}).tokens;
+                          {.sampling = {.temperature = 1.2}, .max_new_tokens = 30, .generator = &g})
+        .tokens;
   };
   BOOST_TEST((write(1) == write(1)));
   BOOST_TEST((write(1) != write(2)));
@@ -112,7 +126,8 @@ BOOST_AUTO_TEST_CASE(beams_find_the_best_continuation) {
   const Tensor table = randn(g, {kVocabulary, kVocabulary}) * 2.0;  // scores of what follows a token
   const auto log_p = log_softmax(table, 1).to_vector<float>();
   const auto step = [&](const Tensor& ids, int64_t) { return take(table, ids, 0); };
-  const auto beams = text::beam_search(step, [](const Tensor&) {}, {2}, {.beams = 16, .max_new_tokens = kLength, .length_penalty = 0});
+  const auto beams = text::beam_search(step, [](const Tensor&) {}, {2},
+                                       {.beams = 16, .max_new_tokens = kLength, .length_penalty = 0});
   double best = -1e9;
   std::vector<int64_t> tokens;
   for (int64_t a = 0; a < 4; ++a)
@@ -142,13 +157,15 @@ BOOST_AUTO_TEST_CASE(beams_reorder_the_cache) {
     all.insert(all.end(), beam.tokens.begin(), beam.tokens.end());
     const Tensor log_p = log_softmax(llama(from_span(all, {1, static_cast<int64_t>(all.size())})), -1);
     double sum = 0;
-    for (size_t i = 0; i < beam.tokens.size(); ++i) sum += log_p(0, static_cast<int64_t>(2 + i), beam.tokens[i]).item<float>();
+    for (size_t i = 0; i < beam.tokens.size(); ++i)
+      sum += log_p(0, static_cast<int64_t>(2 + i), beam.tokens[i]).item<float>();
     BOOST_TEST(std::abs(sum / static_cast<double>(beam.tokens.size()) - beam.score) < 1e-3);
   }
 }
 
 BOOST_AUTO_TEST_CASE(beams_end_at_stop_tokens) {
-  const auto beams = text::beam_search(counting, [](const Tensor&) {}, {1}, {.beams = 2, .max_new_tokens = 8, .stop_tokens = {4}});
+  const auto beams = text::beam_search(counting, [](const Tensor&) {}, {1},
+                                       {.beams = 2, .max_new_tokens = 8, .stop_tokens = {4}});
   BOOST_TEST((beams[0].tokens == std::vector<int64_t>{2, 3, 4}));
 }
 
@@ -163,7 +180,9 @@ BOOST_AUTO_TEST_CASE(errors_of_generation) {
   BOOST_TEST(says(error({{1}}, {.stop_sequences = {{}}}), "a stop sequence is empty"));
   const auto flat = [](const Tensor& ids, int64_t) { return ids.astype(float32); };
   BOOST_TEST(says(test::thrown<ShapeError>([&] { text::generate(flat, {{1}}); }), "expected (N, T, V)"));
-  BOOST_TEST(says(test::thrown<Error>([&] { text::beam_search(counting, [](const Tensor&) {}, {1}, {.beams = 0}); }), "beams is 0"));
+  BOOST_TEST(
+      says(test::thrown<Error>([&] { text::beam_search(counting, [](const Tensor&) {}, {1}, {.beams = 0}); }),
+           "beams is 0"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,7 +9,8 @@ namespace {
 const std::string kFolder = LAZY_SOURCE_DIR "/tests/golden/text";
 
 text::Encoding encode(const text::Tokenizer& t, const Json& in) {
-  return in.is_array() ? t.encode_pair(in[0].get<std::string>(), in[1].get<std::string>()) : t.encode(in.get<std::string>());
+  return in.is_array() ? t.encode_pair(in[0].get<std::string>(), in[1].get<std::string>())
+                       : t.encode(in.get<std::string>());
 }
 
 std::string streamed(const text::Tokenizer& t, const std::vector<int64_t>& ids) {
@@ -33,7 +34,8 @@ BOOST_AUTO_TEST_CASE(ids_offsets_types_and_text) {
   BOOST_TEST(tokenizers.size() == 17u);
   for (const auto& path : tokenizers) {
     const auto t = text::load_tokenizer(path);
-    const Json cases = Json::parse(read_file(std::filesystem::path(kFolder) / (path.stem().string() + ".cases.json")));
+    const Json cases =
+        Json::parse(read_file(std::filesystem::path(kFolder) / (path.stem().string() + ".cases.json")));
     BOOST_TEST(cases.size() >= 20u);
     for (const Json& c : cases) BOOST_TEST_CONTEXT(path.filename() << " " << c["in"]) {
         const text::Encoding e = encode(t, c["in"]);
@@ -53,7 +55,8 @@ BOOST_AUTO_TEST_CASE(ids_offsets_types_and_text) {
 BOOST_AUTO_TEST_CASE(streams_give_what_decoding_all_gives) {
   for (const auto& path : golden_tokenizers(kFolder)) {
     const auto t = text::load_tokenizer(path);
-    const Json cases = Json::parse(read_file(std::filesystem::path(kFolder) / (path.stem().string() + ".cases.json")));
+    const Json cases =
+        Json::parse(read_file(std::filesystem::path(kFolder) / (path.stem().string() + ".cases.json")));
     for (const Json& c : cases) BOOST_TEST_CONTEXT(path.filename() << " " << c["in"]) {
         const auto ids = encode(t, c["in"]).ids;
         BOOST_TEST(streamed(t, ids) == t.decode(ids, {.skip_special = false}));

@@ -18,7 +18,9 @@ std::string mutated(std::string bytes, std::mt19937_64& r) {
   const auto below = [&](size_t n) { return static_cast<size_t>(r() % std::max<size_t>(n, 1)); };
   for (size_t n = 1 + below(4); n > 0 && !bytes.empty(); --n) {
     // Half of the changes are near the ends, where settings are.
-    const size_t at = below(2) ? below(bytes.size()) : below(2) ? below(std::min<size_t>(bytes.size(), 400)) : bytes.size() - 1 - below(std::min<size_t>(bytes.size(), 400));
+    const size_t at = below(2)   ? below(bytes.size())
+                      : below(2) ? below(std::min<size_t>(bytes.size(), 400))
+                                 : bytes.size() - 1 - below(std::min<size_t>(bytes.size(), 400));
     switch (below(6)) {
       case 0: bytes[at] = static_cast<char>(r()); break;
       case 1: bytes[at] = "0129-\"{}[],:eE."[below(15)]; break;
@@ -60,7 +62,8 @@ BOOST_AUTO_TEST_CASE(mutated_files_are_refused_or_loaded) {
   BOOST_TEST_MESSAGE("seed " << seed);
   std::mt19937_64 r(seed);
   size_t loaded = 0;
-  for (const auto& path : golden_tokenizers(kGolden)) BOOST_TEST_CONTEXT("LAZY_TEST_SEED=" << seed << ", " << path) {
+  for (const auto& path : golden_tokenizers(kGolden))
+    BOOST_TEST_CONTEXT("LAZY_TEST_SEED=" << seed << ", " << path) {
       Outcome outcome;
       run(path, r, 120, outcome);
       BOOST_TEST(outcome.refused > 10u);
@@ -88,16 +91,21 @@ BOOST_AUTO_TEST_CASE(bounds_are_said) {
     return test::thrown<Error>([&] { text::load_tokenizer(name); });
   };
   const auto says = [](const std::string& e, const std::string& part) { return e.find(part) != e.npos; };
-  BOOST_TEST(says(error(R"({"model":{"type":"WordLevel","unk_token":"a","vocab":{"a":99999999}}})"), "model.vocab.a: expected an id below"));
+  BOOST_TEST(says(error(R"({"model":{"type":"WordLevel","unk_token":"a","vocab":{"a":99999999}}})"),
+                  "model.vocab.a: expected an id below"));
   BOOST_TEST(says(error(std::string(100000, '[')), "more than 64 deep"));
   std::string many = "[0";
   for (int i = 0; i < 300000; ++i) many += ",0";
   BOOST_TEST(says(error(many + "]"), "values outside of model.vocab"));
-  BOOST_TEST(says(error(R"({"model":{"type":"Unigram","unk_id":7,"vocab":[["a",-1.0]]}})"), "model.unk_id: 7 is not in the vocabulary"));
-  BOOST_TEST(says(error(R"({"model":{"type":"Unigram","vocab":[["a"]]}})"), "model.vocab: found the end of an entry"));
+  BOOST_TEST(says(error(R"({"model":{"type":"Unigram","unk_id":7,"vocab":[["a",-1.0]]}})"),
+                  "model.unk_id: 7 is not in the vocabulary"));
+  BOOST_TEST(says(error(R"({"model":{"type":"Unigram","vocab":[["a"]]}})"),
+                  "model.vocab: found the end of an entry"));
   BOOST_TEST(says(error("{\"model\": nul}"), "at byte"));
-  BOOST_TEST(says(error(R"({"added_tokens":[{"id":7,"content":"x"}],"model":{"type":"WordLevel","unk_token":"a","vocab":{"a":0}}})"),
-                  "added_tokens[0].id: expected 1, the next one, for 'x', found 7"));
+  BOOST_TEST(says(
+      error(
+          R"({"added_tokens":[{"id":7,"content":"x"}],"model":{"type":"WordLevel","unk_token":"a","vocab":{"a":0}}})"),
+      "added_tokens[0].id: expected 1, the next one, for 'x', found 7"));
 }
 
 // Long texts of one word, of spaces and of what is unknown take no longer than their length says.

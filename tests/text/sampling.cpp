@@ -44,10 +44,8 @@ BOOST_AUTO_TEST_CASE(filters_leave_what_those_of_transformers_leave) {
       size_t i = 0;
       for (const Json& row : c["scores"])
         for (const Json& v : row) {
-          if (v.is_null())
-            BOOST_TEST((std::isinf(found[i]) && found[i] < 0));
-          else
-            BOOST_TEST(std::abs(found[i] - v.get<float>()) < 1e-4f);
+          if (v.is_null()) BOOST_TEST((std::isinf(found[i]) && found[i] < 0));
+          else BOOST_TEST(std::abs(found[i] - v.get<float>()) < 1e-4f);
           ++i;
         }
     }
@@ -56,8 +54,11 @@ BOOST_AUTO_TEST_CASE(filters_leave_what_those_of_transformers_leave) {
 BOOST_AUTO_TEST_CASE(penalties_count_the_history) {
   const Tensor history = from_span(std::vector<int64_t>{1, 1, 2, -1, 0, 0, 0, 0}, {2, 4});
   const Tensor counts = text::token_counts(history, 3);
-  BOOST_TEST(counts.to_vector<float>() == (std::vector<float>{0, 2, 1, 4, 0, 0}), boost::test_tools::per_element());
-  const auto found = text::filter_scores(zeros({2, 3}), {.frequency_penalty = 0.5, .presence_penalty = 2}, counts).to_vector<float>();
+  BOOST_TEST(counts.to_vector<float>() == (std::vector<float>{0, 2, 1, 4, 0, 0}),
+             boost::test_tools::per_element());
+  const auto found =
+      text::filter_scores(zeros({2, 3}), {.frequency_penalty = 0.5, .presence_penalty = 2}, counts)
+          .to_vector<float>();
   BOOST_TEST(found == (std::vector<float>{0, -3, -2.5, -4, 0, 0}), boost::test_tools::per_element());
 }
 
@@ -71,10 +72,12 @@ BOOST_AUTO_TEST_CASE(tokens_are_drawn_as_often_as_is_probable) {
   const Tensor logits = from_span(scores, {kRows, 4});
   std::vector<int> counts(4);
   for (const int64_t id : text::sample(g, logits).to_vector<int64_t>()) ++counts[static_cast<size_t>(id)];
-  for (size_t i = 0; i < 4; ++i) BOOST_TEST(std::abs(counts[i] / double(kRows) - p[i]) < 5 * std::sqrt(p[i] / kRows));
+  for (size_t i = 0; i < 4; ++i)
+    BOOST_TEST(std::abs(counts[i] / double(kRows) - p[i]) < 5 * std::sqrt(p[i] / kRows));
   // Of the two most probable ones two thirds are the first.
   counts.assign(4, 0);
-  for (const int64_t id : text::sample(g, logits, {.top_k = 2}).to_vector<int64_t>()) ++counts[static_cast<size_t>(id)];
+  for (const int64_t id : text::sample(g, logits, {.top_k = 2}).to_vector<int64_t>())
+    ++counts[static_cast<size_t>(id)];
   BOOST_TEST(counts[2] + counts[3] == 0);
   BOOST_TEST(std::abs(counts[0] / double(kRows) - 2. / 3) < 0.02);
 }
@@ -84,13 +87,16 @@ BOOST_AUTO_TEST_CASE(seeds_say_what_is_drawn) {
   const Tensor logits = randn(a, {50, 30});
   b.set_position(a.position());
   const auto first = text::sample(a, logits, {.top_p = 0.9}).to_vector<int64_t>();
-  BOOST_TEST(first == text::sample(b, logits, {.top_p = 0.9}).to_vector<int64_t>(), boost::test_tools::per_element());
+  BOOST_TEST(first == text::sample(b, logits, {.top_p = 0.9}).to_vector<int64_t>(),
+             boost::test_tools::per_element());
   BOOST_TEST(first != text::sample(a, logits, {.top_p = 0.9}).to_vector<int64_t>());
   BOOST_TEST(first != text::sample(c, logits, {.top_p = 0.9}).to_vector<int64_t>());
   const auto greedy = text::sample(logits, {.greedy = true}).to_vector<int64_t>();
   BOOST_TEST(greedy == argmax(logits, {1}).to_vector<int64_t>(), boost::test_tools::per_element());
-  BOOST_TEST(greedy == text::sample(logits, {.temperature = 0}).to_vector<int64_t>(), boost::test_tools::per_element());
-  BOOST_TEST(greedy == text::sample(logits, {.top_p = 1e-6}).to_vector<int64_t>(), boost::test_tools::per_element());
+  BOOST_TEST(greedy == text::sample(logits, {.temperature = 0}).to_vector<int64_t>(),
+             boost::test_tools::per_element());
+  BOOST_TEST(greedy == text::sample(logits, {.top_p = 1e-6}).to_vector<int64_t>(),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(other_values_compile_nothing) {
@@ -111,7 +117,9 @@ BOOST_AUTO_TEST_CASE(other_values_compile_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(errors) {
-  const auto error = [](const text::Sampling& o) { return test::thrown<Error>([&] { (void)text::sample(zeros({2, 3}), o); }); };
+  const auto error = [](const text::Sampling& o) {
+    return test::thrown<Error>([&] { (void)text::sample(zeros({2, 3}), o); });
+  };
   const auto says = [](const std::string& e, const char* part) { return e.find(part) != e.npos; };
   BOOST_TEST(says(error({.temperature = -1}), "temperature is -1"));
   BOOST_TEST(says(error({.temperature = NAN}), "temperature is nan"));

@@ -66,7 +66,8 @@ void encode(const Tokenizer& t, const char* path) {
 
 void decode(const Tokenizer& t, const char* path) {
   for (const std::string& line : lines_of(read(path)))
-    std::cout << Json(t.decode(Json::parse(line).get<std::vector<int64_t>>(), {.skip_special = false})).dump() << "\n";
+    std::cout << Json(t.decode(Json::parse(line).get<std::vector<int64_t>>(), {.skip_special = false})).dump()
+              << "\n";
 }
 
 void time(const Tokenizer& t, const std::vector<std::string>& texts, int rounds) {

@@ -14,7 +14,8 @@ struct Making {
 // Return the part that a value describes. What is not supported becomes a problem, and null is returned.
 
 pipeline::NormalizerPtr make_normalizer(const Json&, const std::string& path, const Making&);
-pipeline::PreTokenizerPtr make_pre_tokenizer(const Json&, const std::string& path, bool is_last, const Making&);
+pipeline::PreTokenizerPtr make_pre_tokenizer(const Json&, const std::string& path, bool is_last,
+                                             const Making&);
 pipeline::PostProcessorPtr make_post_processor(const Json&, const std::string& path, const Making&);
 pipeline::DecoderPtr make_decoder(const Json&, const std::string& path, const Making&);
 std::unique_ptr<model::Model> make_model(const Json&, const Entries&, const std::string& path, const Making&);

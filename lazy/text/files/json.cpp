@@ -52,8 +52,8 @@ class Reader final : public nlohmann::json_sax<Json> {
   [[noreturn]] bool refuse(const std::string& found) const {
     const std::string where = bulk_ == Bulk::merges ? "model.merges" : "model.vocab";
     const size_t n = bulk_ == Bulk::merges ? entries_->merges.size() : entries_->vocabulary.size();
-    file_.bad(0, where + ": found " + found + " at or behind entry " + std::to_string(n) +
-                     ", expected " + (bulk_ == Bulk::merges ? "pairs of tokens" : "tokens, each with a number"));
+    file_.bad(0, where + ": found " + found + " at or behind entry " + std::to_string(n) + ", expected " +
+                     (bulk_ == Bulk::merges ? "pairs of tokens" : "tokens, each with a number"));
   }
   Json* place(Json&& v);
   bool open(Json&& v, const char* what);
@@ -75,7 +75,8 @@ class Reader final : public nlohmann::json_sax<Json> {
 
 Entries::Part Reader::store(std::string_view text) {
   const Entries::Part part{static_cast<uint32_t>(entries_->texts.size()), static_cast<uint32_t>(text.size())};
-  if (entries_->texts.size() + text.size() >= UINT32_MAX) file_.bad(0, "the vocabulary has more than 4 GiB of text");
+  if (entries_->texts.size() + text.size() >= UINT32_MAX)
+    file_.bad(0, "the vocabulary has more than 4 GiB of text");
   entries_->texts += text;
   return part;
 }
@@ -92,7 +93,8 @@ bool Reader::key(string_t& k) {
     key_ = k;
     return true;
   }
-  if (bulk_ == Bulk::merges || bulk_depth_ != 1 || entries_->vocabulary_is_list || filled_ == 1) return refuse("a key");
+  if (bulk_ == Bulk::merges || bulk_depth_ != 1 || entries_->vocabulary_is_list || filled_ == 1)
+    return refuse("a key");
   begin_token(k);
   return true;
 }
@@ -127,7 +129,8 @@ bool Reader::string(string_t& v) {
 
 Json* Reader::place(Json&& v) {
   if (++values_ > kMostValues)
-    file_.bad(0, "more than " + std::to_string(kMostValues) + " values outside of model.vocab and model.merges");
+    file_.bad(0,
+              "more than " + std::to_string(kMostValues) + " values outside of model.vocab and model.merges");
   if (stack_.empty()) return &(document = std::move(v));
   Json& in = *stack_.back();
   if (in.is_array()) {
@@ -140,13 +143,15 @@ Json* Reader::place(Json&& v) {
 bool Reader::open(Json&& v, const char* what) {
   const bool is_list = v.is_array();
   if (bulk_ != Bulk::none) {
-    if (bulk_depth_ != 1 || !is_list || (bulk_ == Bulk::vocabulary && !entries_->vocabulary_is_list)) return refuse(what);
+    if (bulk_depth_ != 1 || !is_list || (bulk_ == Bulk::vocabulary && !entries_->vocabulary_is_list))
+      return refuse(what);
     ++bulk_depth_;
     filled_ = 0;
     return true;
   }
   const bool of_model = stack_.size() == 2 && keys_[1] == "model" && stack_.back()->is_object();
-  const bool vocabulary = entries_ && (whole_is_vocabulary_ ? stack_.empty() && !is_list : of_model && key_ == "vocab");
+  const bool vocabulary =
+      entries_ && (whole_is_vocabulary_ ? stack_.empty() && !is_list : of_model && key_ == "vocab");
   const bool merges = entries_ && !whole_is_vocabulary_ && of_model && key_ == "merges" && is_list;
   if (vocabulary || merges) {
     place(Json::array());
@@ -161,7 +166,8 @@ bool Reader::open(Json&& v, const char* what) {
     filled_ = vocabulary && is_list ? 0 : 2;
     return true;
   }
-  if (stack_.size() == kMostDepth) file_.bad(0, "lists and objects lie in each other more than " + std::to_string(kMostDepth) + " deep");
+  if (stack_.size() == kMostDepth)
+    file_.bad(0, "lists and objects lie in each other more than " + std::to_string(kMostDepth) + " deep");
   Json* const placed = place(std::move(v));
   keys_.push_back(stack_.empty() ? std::string() : key_);
   stack_.push_back(placed);

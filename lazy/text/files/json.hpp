@@ -1,4 +1,5 @@
-// Reads JSON of tokenizers: a small document of settings, and, apart from it, what may have a million entries.
+// Reads JSON of tokenizers: a small document of settings, and, apart from it, what may have a million
+// entries.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>

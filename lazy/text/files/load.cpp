@@ -39,7 +39,8 @@ void apply(const Config& config, Loaded& out) {
 /// Has a SentencePiece model's texts begin and end as the config says: the model itself does not know.
 void add_ends(const Config& config, Loaded& out) {
   auto p = std::make_unique<pipeline::TemplateProcessing>();
-  const bool bos = config.flag("add_bos_token", false) && out.bos, eos = config.flag("add_eos_token", false) && out.eos;
+  const bool bos = config.flag("add_bos_token", false) && out.bos,
+             eos = config.flag("add_eos_token", false) && out.eos;
   if (!bos && !eos) return;
   const auto put = [&](std::vector<pipeline::TemplateProcessing::Part>& to, int sequence, int64_t type) {
     if (bos) to.push_back({-1, {*out.bos}, type});
@@ -67,7 +68,8 @@ std::unique_ptr<Loaded> load_file(const fs::path& path, const Config& config, co
   }
   if (ending == ".txt") return load_word_pieces(open(path, s), config);
   throw IoError(std::string(kOp) + ": " + path.string() +
-                    ": expected a folder, tokenizer.json, a .model of SentencePiece, vocab.txt, or vocab.json beside merges.txt",
+                    ": expected a folder, tokenizer.json, a .model of SentencePiece, vocab.txt, or "
+                    "vocab.json beside merges.txt",
                 s);
 }
 
@@ -99,15 +101,17 @@ std::unique_ptr<const Loaded> load(const fs::path& path, const Site& s) {
     return out;
   }
   const Config config = read_config(path, s);
-  for (const char* name : {"tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "vocab.txt", "vocab.json"})
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
+                           "vocab.txt", "vocab.json"})
     if (fs::exists(path / name, error)) {
       auto out = load_file(path / name, config, s);
       apply(config, *out);
       return out;
     }
-  throw IoError(std::string(kOp) + ": " + path.string() +
-                    ": the folder has none of tokenizer.json, tokenizer.model, spiece.model, vocab.txt and vocab.json",
-                s);
+  throw IoError(
+      std::string(kOp) + ": " + path.string() +
+          ": the folder has none of tokenizer.json, tokenizer.model, spiece.model, vocab.txt and vocab.json",
+      s);
 }
 
 }  // namespace lazy::text::files

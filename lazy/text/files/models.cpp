@@ -59,7 +59,8 @@ std::unique_ptr<Model> make_bpe(Settings& settings, const Entries& entries) {
   auto m = std::make_unique<Bpe>();
   settings.find("merges");
   if (const Json* dropout = settings.find("dropout"); dropout && !(dropout->is_number() && *dropout == 0))
-    settings.wrong("dropout", "is not supported (" + described(*dropout) + "): encoding is the same each time");
+    settings.wrong("dropout",
+                   "is not supported (" + described(*dropout) + "): encoding is the same each time");
   m->has_unknown = settings.find("unk_token") != nullptr;
   m->unknown = settings.text("unk_token", "");
   m->prefix = settings.text("continuing_subword_prefix", "");
@@ -81,11 +82,12 @@ std::unique_ptr<Model> make_unigram(Settings& settings, const Entries& entries) 
   if (settings.find("unk_id")) {
     const uint64_t unknown = settings.number("unk_id");
     if (unknown >= m->scores.size())
-      settings.wrong("unk_id", std::to_string(unknown) + " is not in the vocabulary of " + std::to_string(m->scores.size()) + " tokens");
-    else
-      m->unknown = static_cast<Id>(unknown);
+      settings.wrong("unk_id", std::to_string(unknown) + " is not in the vocabulary of " +
+                                   std::to_string(m->scores.size()) + " tokens");
+    else m->unknown = static_cast<Id>(unknown);
   }
-  if (!m->prepare()) settings.wrong("vocab", "its tokens have too many different beginnings, or there are none");
+  if (!m->prepare())
+    settings.wrong("vocab", "its tokens have too many different beginnings, or there are none");
   return m;
 }
 
@@ -95,7 +97,8 @@ std::unique_ptr<Model> make_word_piece(Settings& settings, const Entries& entrie
   m->prefix = settings.text("continuing_subword_prefix", "##");
   m->longest_word = settings.number("max_input_chars_per_word", 100);
   fill(m->vocabulary, entries, settings.path("vocab"), settings.problems());
-  if (!m->prepare()) settings.wrong("vocab", "its tokens have too many different beginnings, or there are none");
+  if (!m->prepare())
+    settings.wrong("vocab", "its tokens have too many different beginnings, or there are none");
   return m;
 }
 
@@ -110,7 +113,8 @@ std::string guessed_type(Settings& settings, const Json& v, const Entries& entri
 
 }  // namespace
 
-std::unique_ptr<Model> make_model(const Json& v, const Entries& entries, const std::string& path, const Making& making) {
+std::unique_ptr<Model> make_model(const Json& v, const Entries& entries, const std::string& path,
+                                  const Making& making) {
   Settings settings(v, path, making.problems);
   std::string type = settings.text("type", "");
   if (type.empty() && v.is_object()) type = guessed_type(settings, v, entries);

@@ -34,7 +34,8 @@ std::vector<std::pair<std::string, const Json*>> read_list(Settings& settings, c
     settings.wrong(key, "expected a list, found " + (v ? described(*v) : "nothing"));
     return out;
   }
-  for (const Json& one : *v) out.emplace_back(settings.path(key) + "[" + std::to_string(out.size()) + "]", &one);
+  for (const Json& one : *v)
+    out.emplace_back(settings.path(key) + "[" + std::to_string(out.size()) + "]", &one);
   return out;
 }
 

@@ -34,14 +34,13 @@ SpecialIds read_special(Settings& settings) {
     for (const auto& [path, id] : read_list(one, "ids"))
       if (id->is_number_unsigned() && id->get<uint64_t>() < model::kMostId)
         out[name].push_back(id->get<int64_t>());
-      else
-        settings.problems().add(path, "expected an id, found " + described(*id));
+      else settings.problems().add(path, "expected an id, found " + described(*id));
   }
   return out;
 }
 
-std::vector<TemplateProcessing::Part> read_template(Settings& settings, const char* key, const SpecialIds& special,
-                                                    bool is_pair) {
+std::vector<TemplateProcessing::Part> read_template(Settings& settings, const char* key,
+                                                    const SpecialIds& special, bool is_pair) {
   std::vector<TemplateProcessing::Part> out;
   for (const auto& [path, v] : read_list(settings, key)) {
     Settings part(*v, path, settings.problems());
@@ -52,7 +51,8 @@ std::vector<TemplateProcessing::Part> read_template(Settings& settings, const ch
       settings.problems().add(path, "expected Sequence or SpecialToken");
       continue;
     }
-    Settings inner(sequence ? *sequence : *token, path + (sequence ? ".Sequence" : ".SpecialToken"), settings.problems());
+    Settings inner(sequence ? *sequence : *token, path + (sequence ? ".Sequence" : ".SpecialToken"),
+                   settings.problems());
     const std::string id = inner.text("id");
     made.type_id = static_cast<int64_t>(std::min<uint64_t>(inner.number("type_id"), INT32_MAX));
     if (sequence) {

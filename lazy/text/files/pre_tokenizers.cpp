@@ -28,7 +28,8 @@ PreTokenizerPtr make_metaspace(Settings& settings) {
   else if (scheme == "first") p->prepend = Metaspace::Prepend::first;
   else if (scheme == "never") p->prepend = Metaspace::Prepend::never;
   else settings.wrong("prepend_scheme", "'" + scheme + "' is not supported");
-  if (!adds && scheme != "never") settings.wrong("add_prefix_space", "contradicts prepend_scheme '" + scheme + "'");
+  if (!adds && scheme != "never")
+    settings.wrong("add_prefix_space", "contradicts prepend_scheme '" + scheme + "'");
   return p;
 }
 
@@ -53,13 +54,15 @@ PreTokenizerPtr make_pre_sequence(Settings& settings, bool is_last, const Making
   auto all = std::make_unique<PreTokenizerSequence>();
   const auto list = read_list(settings, "pretokenizers");
   for (const auto& [path, v] : list)
-    if (auto p = make_pre_tokenizer(*v, path, is_last && v == list.back().second, making)) all->all.push_back(std::move(p));
+    if (auto p = make_pre_tokenizer(*v, path, is_last && v == list.back().second, making))
+      all->all.push_back(std::move(p));
   return all;
 }
 
 }  // namespace
 
-PreTokenizerPtr make_pre_tokenizer(const Json& v, const std::string& path, bool is_last, const Making& making) {
+PreTokenizerPtr make_pre_tokenizer(const Json& v, const std::string& path, bool is_last,
+                                   const Making& making) {
   Settings settings(v, path, making.problems);
   const std::string type = settings.text("type");
   if (type == "BertPreTokenizer") return std::make_unique<BertPreTokenizer>();

@@ -14,7 +14,14 @@ namespace {
 using lazy::detail::FileBytes;
 using wire::Message;
 
-enum PieceType : int64_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+enum PieceType : int64_t {
+  kNormal = 1,
+  kUnknown = 2,
+  kControl = 3,
+  kUserDefined = 4,
+  kUnused = 5,
+  kByte = 6
+};
 enum ModelType : int64_t { kUnigram = 1, kBpe = 2 };
 
 struct SpmPiece {
@@ -52,8 +59,10 @@ SpmPiece read_piece(Message m) {
   }
   if (out.text.empty()) m.file().bad(at, "a piece without text");
   if (out.type < kNormal || out.type > kByte)
-    m.file().bad(at, "piece '" + std::string(out.text) + "' is of type " + std::to_string(out.type) + ", expected 1 to 6");
-  if (!(out.score - out.score == 0)) m.file().bad(at, "piece '" + std::string(out.text) + "' has no finite score");
+    m.file().bad(at, "piece '" + std::string(out.text) + "' is of type " + std::to_string(out.type) +
+                         ", expected 1 to 6");
+  if (!(out.score - out.score == 0))
+    m.file().bad(at, "piece '" + std::string(out.text) + "' has no finite score");
   return out;
 }
 
@@ -174,7 +183,8 @@ std::unique_ptr<Loaded> load_sentencepiece(const FileBytes& file) {
     if (piece.type == kUnknown) unknown = piece.text;
     // Control pieces in a text are text: they are special for decoding alone.
     if (piece.type == kControl)
-      special.push_back({.content = std::string(piece.text), .id = static_cast<model::Id>(i), .special = true});
+      special.push_back(
+          {.content = std::string(piece.text), .id = static_cast<model::Id>(i), .special = true});
   }
   if (spm.byte_fallback)
     for (const model::Id id : model::byte_tokens(out->model->vocabulary))

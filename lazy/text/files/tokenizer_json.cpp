@@ -38,7 +38,8 @@ Padding read_padding(const Json& v, Problems& problems) {
     settings.wrong("strategy", described(*strategy) + " is not supported");
   }
   if (out.fixed > kMost) settings.wrong("strategy", "rows of more than " + std::to_string(kMost) + " tokens");
-  if (out.multiple_of > kMost) settings.wrong("pad_to_multiple_of", "rows of more than " + std::to_string(kMost) + " tokens");
+  if (out.multiple_of > kMost)
+    settings.wrong("pad_to_multiple_of", "rows of more than " + std::to_string(kMost) + " tokens");
   return out;
 }
 
@@ -59,10 +60,14 @@ std::vector<AddedToken> read_added(Settings& settings, const model::Vocabulary& 
     const uint64_t id = one.number("id");
     if (token.content.empty()) continue;
     const model::Id known = vocabulary.find(token.content);
-    const int64_t expected = known != model::kNone ? known : largest >= size || (largest >= 0 && size == 0) ? largest + 1 : size;
+    const int64_t expected = known != model::kNone                            ? known
+                             : largest >= size || (largest >= 0 && size == 0) ? largest + 1
+                                                                              : size;
     if (id != static_cast<uint64_t>(expected) || id >= model::kMostId) {
-      one.wrong("id", "expected " + std::to_string(expected) + (known != model::kNone ? ", which '" : ", the next one, for '") +
-                          token.content + (known != model::kNone ? "' has in the vocabulary" : "'") + ", found " + std::to_string(id));
+      one.wrong("id", "expected " + std::to_string(expected) +
+                          (known != model::kNone ? ", which '" : ", the next one, for '") + token.content +
+                          (known != model::kNone ? "' has in the vocabulary" : "'") + ", found " +
+                          std::to_string(id));
       continue;
     }
     token.id = static_cast<model::Id>(id);
@@ -76,8 +81,10 @@ std::vector<AddedToken> read_added(Settings& settings, const model::Vocabulary& 
 
 void read_parts(Settings& settings, Loaded& out, const Making& making) {
   if (const Json* v = settings.find("normalizer")) out.normalizer = make_normalizer(*v, "normalizer", making);
-  if (const Json* v = settings.find("pre_tokenizer")) out.pre_tokenizer = make_pre_tokenizer(*v, "pre_tokenizer", true, making);
-  if (const Json* v = settings.find("post_processor")) out.post_processor = make_post_processor(*v, "post_processor", making);
+  if (const Json* v = settings.find("pre_tokenizer"))
+    out.pre_tokenizer = make_pre_tokenizer(*v, "pre_tokenizer", true, making);
+  if (const Json* v = settings.find("post_processor"))
+    out.post_processor = make_post_processor(*v, "post_processor", making);
   if (const Json* v = settings.find("decoder")) out.decoder = make_decoder(*v, "decoder", making);
   if (const Json* v = settings.find("truncation")) out.truncation = read_truncation(*v, making.problems);
   if (const Json* v = settings.find("padding")) out.padding = read_padding(*v, making.problems);
@@ -111,10 +118,8 @@ std::unique_ptr<Loaded> load_json(const lazy::detail::FileBytes& file) {
     if (const std::string version = settings.text("version", "1.0"); version != "1.0")
       settings.wrong("version", "expected 1.0, found '" + version + "'");
     read_parts(settings, *out, making);
-    if (const Json* v = settings.find("model"))
-      out->model = make_model(*v, entries, "model", making);
-    else
-      settings.wrong("model", "is missing");
+    if (const Json* v = settings.find("model")) out->model = make_model(*v, entries, "model", making);
+    else settings.wrong("model", "is missing");
     if (out->model && settings.find("added_tokens") &&
         !out->added.set(read_added(settings, out->model->vocabulary), out->normalizer.get(), file.site))
       settings.wrong("added_tokens", "they are too long, or too many");

@@ -49,11 +49,14 @@ void read_merges(const lazy::detail::FileBytes& file, Entries& entries) {
     if (line.starts_with("#version") || line.empty()) return;
     const size_t space = line.find(' ');
     if (space == line.npos || line.find(' ', space + 1) != line.npos)
-      file.bad(at, "expected two tokens with a space between, found '" + std::string(line.substr(0, 64)) + "'");
-    if (entries.merges.size() == model::kMostTokens) file.bad(at, "more than " + std::to_string(model::kMostTokens) + " merges");
+      file.bad(at,
+               "expected two tokens with a space between, found '" + std::string(line.substr(0, 64)) + "'");
+    if (entries.merges.size() == model::kMostTokens)
+      file.bad(at, "more than " + std::to_string(model::kMostTokens) + " merges");
     const auto begin = static_cast<uint32_t>(base + at);
-    entries.merges.push_back({{begin, static_cast<uint32_t>(space)},
-                              {begin + static_cast<uint32_t>(space) + 1, static_cast<uint32_t>(line.size() - space - 1)}});
+    entries.merges.push_back(
+        {{begin, static_cast<uint32_t>(space)},
+         {begin + static_cast<uint32_t>(space) + 1, static_cast<uint32_t>(line.size() - space - 1)}});
   });
 }
 
@@ -67,7 +70,8 @@ std::unique_ptr<Loaded> load_word_pieces(const lazy::detail::FileBytes& file, co
   m->unknown = or_else(config.token("unk_token"), "[UNK]");
   uint64_t next = 0;
   each_line(file.bytes, [&](std::string_view line, size_t at) {
-    if (next == model::kMostTokens) file.bad(at, "more than " + std::to_string(model::kMostTokens) + " tokens");
+    if (next == model::kMostTokens)
+      file.bad(at, "more than " + std::to_string(model::kMostTokens) + " tokens");
     m->vocabulary.add(line, static_cast<model::Id>(next++));
   });
   if (!m->prepare()) file.bad(0, "the tokens have too many different beginnings");
@@ -78,8 +82,10 @@ std::unique_ptr<Loaded> load_word_pieces(const lazy::detail::FileBytes& file, co
   out->normalizer = std::move(normalizer);
   out->pre_tokenizer = std::make_unique<BertPreTokenizer>();
   out->decoder = std::make_unique<WordPieceDecoder>();
-  const std::string cls = or_else(config.token("cls_token"), "[CLS]"), sep = or_else(config.token("sep_token"), "[SEP]");
-  const std::string pad = or_else(config.token("pad_token"), "[PAD]"), mask = or_else(config.token("mask_token"), "[MASK]");
+  const std::string cls = or_else(config.token("cls_token"), "[CLS]"),
+                    sep = or_else(config.token("sep_token"), "[SEP]");
+  const std::string pad = or_else(config.token("pad_token"), "[PAD]"),
+                    mask = or_else(config.token("mask_token"), "[MASK]");
   const std::string unknown = m->unknown;
   out->model = std::move(m);
   add_special(*out, {unknown, sep, pad, cls, mask}, file.site);
@@ -96,8 +102,8 @@ std::unique_ptr<Loaded> load_word_pieces(const lazy::detail::FileBytes& file, co
   return out;
 }
 
-std::unique_ptr<Loaded> load_byte_pairs(const lazy::detail::FileBytes& vocabulary, const lazy::detail::FileBytes& merges,
-                                        const Config& config) {
+std::unique_ptr<Loaded> load_byte_pairs(const lazy::detail::FileBytes& vocabulary,
+                                        const lazy::detail::FileBytes& merges, const Config& config) {
   Entries entries;
   read_json(vocabulary, &entries, true);
   read_merges(merges, entries);
@@ -122,7 +128,8 @@ std::unique_ptr<Loaded> load_byte_pairs(const lazy::detail::FileBytes& vocabular
   out->pre_tokenizer = std::move(pre);
   out->decoder = std::make_unique<ByteLevelDecoder>();
   const std::string bos = or_else(config.token("bos_token"), is_roberta ? "<s>" : end);
-  const std::string eos = or_else(config.token("eos_token"), end), pad = or_else(config.token("pad_token"), is_roberta ? "<pad>" : "");
+  const std::string eos = or_else(config.token("eos_token"), end),
+                    pad = or_else(config.token("pad_token"), is_roberta ? "<pad>" : "");
   add_special(*out, {bos, eos, unknown, pad}, vocabulary.site);
   out->bos = out->id(bos);
   out->eos = out->id(eos);

@@ -12,7 +12,8 @@ bool PiecePairs::prepare() {
   std::vector<std::pair<std::string_view, uint32_t>> texts;
   for (Id id = 0; id < kinds.size(); ++id) {
     any_unused_ |= kinds[id] == Kind::unused;
-    if (const auto token = vocabulary.token(id); token && kinds[id] == Kind::user_defined) texts.emplace_back(*token, id);
+    if (const auto token = vocabulary.token(id); token && kinds[id] == Kind::user_defined)
+      texts.emplace_back(*token, id);
   }
   bytes_ = byte_tokens(vocabulary);
   if (texts.empty()) return true;

@@ -11,8 +11,8 @@ namespace lazy::text::model {
 class PiecePairs : public Model {
  public:
   enum class Kind : uint8_t { normal, user_defined, unused, reserved };  // reserved: never made of text
-  std::vector<double> scores;  // by id
-  std::vector<Kind> kinds;     // by id
+  std::vector<double> scores;                                            // by id
+  std::vector<Kind> kinds;                                               // by id
   Id unknown = kNone;
   bool byte_fallback = false;
   /// Builds what cut() needs. Returns false if there is too much user-defined.

@@ -6,7 +6,8 @@ namespace lazy::text::model {
 
 Trie::Trie(std::vector<std::pair<std::string_view, uint32_t>> texts) {
   roots_.fill(kNowhere);
-  std::stable_sort(texts.begin(), texts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(texts.begin(), texts.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   struct Open {
     uint32_t begin, end, depth;  // texts that share their first `depth` bytes
   };

@@ -18,7 +18,8 @@ struct Unigram::Best {
 bool Unigram::prepare() {
   std::vector<std::pair<std::string_view, uint32_t>> texts;
   constexpr double kPenalty = 10;  // of unknown characters
-  double lowest = single_precision ? std::numeric_limits<float>::max() : std::numeric_limits<double>::infinity();
+  double lowest =
+      single_precision ? std::numeric_limits<float>::max() : std::numeric_limits<double>::infinity();
   for (Id id = 0; id < vocabulary.end(); ++id) {
     const bool is_user = !is_user_defined.empty() && is_user_defined[id];
     const bool counts = !single_precision || (!is_unused[id] && !is_user);
@@ -55,7 +56,9 @@ void Unigram::search(std::string_view word, std::vector<Best>& best, const Site&
     }
     if (!has_one) {
       if (unknown == kNone)
-        throw Error("encode: '" + std::string(word.substr(begin, one)) + "' has no token, and the model no unknown token", s);
+        throw Error("encode: '" + std::string(word.substr(begin, one)) +
+                        "' has no token, and the model no unknown token",
+                    s);
       offer(begin + one, unknown, unknown_score_ + here);
     }
     begin += one;
@@ -63,7 +66,8 @@ void Unigram::search(std::string_view word, std::vector<Best>& best, const Site&
 }
 
 /// Appends what stands for characters that are no tokens: one for each byte, or the unknown one.
-void Unigram::put_unknown(std::string_view word, uint32_t begin, uint32_t end, std::vector<Token>& out) const {
+void Unigram::put_unknown(std::string_view word, uint32_t begin, uint32_t end,
+                          std::vector<Token>& out) const {
   const std::string_view part = word.substr(begin, end - begin);
   if (const Id id = single_precision ? kNone : vocabulary.find(part); id != kNone) {
     out.push_back({id, begin, end});
@@ -85,8 +89,7 @@ void Unigram::cut(std::string_view word, std::vector<Token>& out, const Site& s)
     const Best& b = best[end];
     if (b.id == unknown && !backwards.empty() && backwards.back().id == unknown)
       backwards.back().begin = b.begin;
-    else
-      backwards.push_back({b.id, b.begin, end});
+    else backwards.push_back({b.id, b.begin, end});
   }
   for (auto t = backwards.rbegin(); t != backwards.rend(); ++t)
     t->id == unknown ? put_unknown(word, t->begin, t->end, out) : out.push_back(*t);

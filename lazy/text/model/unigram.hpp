@@ -14,7 +14,7 @@ class Unigram : public Model {
   bool byte_fallback = false;
   // Sums are rounded to float32 after each token, as SentencePiece's own library has them.
   bool single_precision = false;
-  std::vector<bool> is_unused;  // by id, where any is: such tokens are never taken
+  std::vector<bool> is_unused;        // by id, where any is: such tokens are never taken
   std::vector<bool> is_user_defined;  // by id, where any is: such tokens have the score 0
 
   /// Builds what cut() needs. Returns false if the vocabulary is too large for it.

@@ -10,8 +10,8 @@ namespace {
 Id unknown_id(const Vocabulary& v, const std::string& unknown, std::string_view word, const Site& s) {
   const Id id = v.find(unknown);
   if (id == kNone)
-    throw Error("encode: '" + std::string(word.substr(0, 64)) + "' has no token, and the vocabulary has no unknown token '" +
-                    unknown + "'",
+    throw Error("encode: '" + std::string(word.substr(0, 64)) +
+                    "' has no token, and the vocabulary has no unknown token '" + unknown + "'",
                 s);
   return id;
 }
@@ -21,7 +21,8 @@ Id unknown_id(const Vocabulary& v, const std::string& unknown, std::string_view 
 std::vector<Id> byte_tokens(const Vocabulary& v) {
   const char* const digits = "0123456789ABCDEF";
   std::vector<Id> ids;
-  for (int b = 0; b < 256; ++b) ids.push_back(v.find(std::string("<0x") + digits[b >> 4] + digits[b & 15] + ">"));
+  for (int b = 0; b < 256; ++b)
+    ids.push_back(v.find(std::string("<0x") + digits[b >> 4] + digits[b & 15] + ">"));
   return ids;
 }
 
@@ -34,7 +35,8 @@ void WordLevel::cut(std::string_view word, std::vector<Token>& out, const Site& 
 bool WordPiece::prepare() {
   std::vector<std::pair<std::string_view, uint32_t>> texts;
   for (Id id = 0; id < vocabulary.end(); ++id)
-    if (const auto token = vocabulary.token(id); token && vocabulary.find(*token) == id) texts.emplace_back(*token, id);
+    if (const auto token = vocabulary.token(id); token && vocabulary.find(*token) == id)
+      texts.emplace_back(*token, id);
   trie_ = Trie(std::move(texts));
   if (trie_.empty()) return false;
   inside_ = trie_.walk(prefix);

@@ -19,7 +19,8 @@ bool AddedTokens::set(std::vector<AddedToken> tokens, const Normalizer* normaliz
     Aligned text(token.content, 0);
     if (token.normalized && normalizer) (*normalizer)(text, s);
     texts[i] = token.decoded = text.bytes();
-    if (!texts[i].empty()) (token.normalized ? normalized : raw).emplace_back(texts[i], static_cast<uint32_t>(i));
+    if (!texts[i].empty())
+      (token.normalized ? normalized : raw).emplace_back(texts[i], static_cast<uint32_t>(i));
   }
   const bool any_raw = !raw.empty(), any_normalized = !normalized.empty();
   raw_ = any_raw ? Trie(std::move(raw)) : Trie();
@@ -33,7 +34,8 @@ void AddedTokens::number() {
     by_id_.push_back(i);
     if (contents_.find(tokens_[i].content) == model::kNone) contents_.add(tokens_[i].content, i);
   }
-  std::stable_sort(by_id_.begin(), by_id_.end(), [&](uint32_t a, uint32_t b) { return tokens_[a].id < tokens_[b].id; });
+  std::stable_sort(by_id_.begin(), by_id_.end(),
+                   [&](uint32_t a, uint32_t b) { return tokens_[a].id < tokens_[b].id; });
 }
 
 void AddedTokens::only_for_decoding(std::vector<AddedToken> tokens) {
@@ -43,7 +45,8 @@ void AddedTokens::only_for_decoding(std::vector<AddedToken> tokens) {
 
 const AddedToken* AddedTokens::of(model::Id id) const {
   // Of two with one id the last one is its text.
-  const auto after = std::upper_bound(by_id_.begin(), by_id_.end(), id, [&](model::Id v, uint32_t i) { return v < tokens_[i].id; });
+  const auto after = std::upper_bound(by_id_.begin(), by_id_.end(), id,
+                                      [&](model::Id v, uint32_t i) { return v < tokens_[i].id; });
   if (after == by_id_.begin() || tokens_[*(after - 1)].id != id) return nullptr;
   return &tokens_[*(after - 1)];
 }
@@ -99,7 +102,8 @@ Draft AddedTokens::operator()(std::string_view text, const Normalizer* normalize
   const auto put = [&](const Aligned& from, size_t begin, size_t end, const AddedToken* token) {
     const auto at = static_cast<uint32_t>(draft.text.bytes().size());
     draft.text.append(from, static_cast<uint32_t>(begin), static_cast<uint32_t>(end));
-    draft.pieces.push_back({at, static_cast<uint32_t>(draft.text.bytes().size()), token ? token->id : model::kNone});
+    draft.pieces.push_back(
+        {at, static_cast<uint32_t>(draft.text.bytes().size()), token ? token->id : model::kNone});
   };
   find(text, raw_, [&](size_t begin, size_t end, const AddedToken* token) {
     Aligned part(std::string(text.substr(begin, end - begin)), static_cast<uint32_t>(begin));

@@ -13,12 +13,12 @@ namespace lazy::text::pipeline {
 struct AddedToken {
   std::string content;
   model::Id id = model::kNone;
-  bool single_word = false;     // not within a word
-  bool lstrip = false;          // takes the whitespace before it
-  bool rstrip = false;          // takes the whitespace behind it
-  bool normalized = true;       // found in the normalized text
-  bool special = false;         // left out by decoding
-  std::string decoded{};        // what it is decoded from: the normalized content; empty: the content
+  bool single_word = false;  // not within a word
+  bool lstrip = false;       // takes the whitespace before it
+  bool rstrip = false;       // takes the whitespace behind it
+  bool normalized = true;    // found in the normalized text
+  bool special = false;      // left out by decoding
+  std::string decoded{};     // what it is decoded from: the normalized content; empty: the content
 };
 
 class AddedTokens {

@@ -41,7 +41,7 @@ void Aligned::transform(std::span<const unicode::Change> changes, size_t skipped
   };
   skip(static_cast<int64_t>(skipped));
   for (const auto& [character, change] : changes) {
-    const Origin origin = change > 0    ? (at == 0 ? Origin{} : origins_[at - 1])
+    const Origin origin = change > 0             ? (at == 0 ? Origin{} : origins_[at - 1])
                           : at < origins_.size() ? origins_[at]
                                                  : origins_.back();
     if (change <= 0) skip(1 - int64_t{change});

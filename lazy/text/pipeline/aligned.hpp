@@ -30,8 +30,8 @@ class Aligned {
 
   /// Changes bytes in place, each character into one of as many bytes.
   std::string& same_length() { return bytes_; }
-  /// Replaces the text: `changes` are characters that replace or follow its own, in order; the first `skipped`
-  /// characters are left out.
+  /// Replaces the text: `changes` are characters that replace or follow its own, in order; the first
+  /// `skipped` characters are left out.
   void transform(std::span<const unicode::Change> changes, size_t skipped = 0);
   /// Appends a part of another text, of the same original.
   void append(const Aligned& other, uint32_t begin, uint32_t end);
@@ -49,7 +49,7 @@ class Aligned {
 
 /// Holds a part of a text that a model cuts, or one that is a token already.
 struct Piece {
-  uint32_t begin = 0, end = 0;  // in the draft's bytes
+  uint32_t begin = 0, end = 0;    // in the draft's bytes
   uint32_t token = ~uint32_t{0};  // an added token; the largest number: none
   bool is_token() const { return token != ~uint32_t{0}; }
 };

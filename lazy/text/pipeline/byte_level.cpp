@@ -95,10 +95,8 @@ void ByteLevel::operator()(Draft& draft, const Site&) const {
         begin = end;
       }
     });
-  if (is_last)
-    draft.is_byte_level = true;
-  else
-    write_in_alphabet(draft);
+  if (is_last) draft.is_byte_level = true;
+  else write_in_alphabet(draft);
 }
 
 }  // namespace lazy::text::pipeline

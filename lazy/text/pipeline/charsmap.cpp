@@ -23,7 +23,8 @@ std::string Charsmap::set(std::string_view bytes) {
   std::memcpy(&size, bytes.data(), sizeof size);
   bytes.remove_prefix(sizeof size);
   if (size > bytes.size() || size % sizeof(uint32_t) != 0 || size == 0)
-    return "its first part has " + std::to_string(size) + " bytes, but " + std::to_string(bytes.size()) + " follow";
+    return "its first part has " + std::to_string(size) + " bytes, but " + std::to_string(bytes.size()) +
+           " follow";
   units_.resize(size / sizeof(uint32_t));
   std::memcpy(units_.data(), bytes.data(), size);
   texts_ = bytes.substr(size);
@@ -160,7 +161,8 @@ void SentencePieceNormalizer::operator()(Aligned& text, const Site&) const {
       } else {
         size_t end = part.find(' ', i);
         if (end == part.npos) end = part.size();
-        if (part.data() == bytes.data() + at) out.text.append(text, static_cast<uint32_t>(at + i), static_cast<uint32_t>(at + end));
+        if (part.data() == bytes.data() + at)
+          out.text.append(text, static_cast<uint32_t>(at + i), static_cast<uint32_t>(at + end));
         else out.text.append(part.substr(i, end - i), text, static_cast<int64_t>(at));
         i = end - 1;
       }
@@ -173,7 +175,8 @@ void SentencePieceNormalizer::operator()(Aligned& text, const Site&) const {
   std::string_view written = out.text.bytes();
   while (remove_extra_whitespaces && written.ends_with(out.space)) written.remove_suffix(out.space.size());
   result.append(out.text, 0, static_cast<uint32_t>(written.size()));
-  if (add_dummy_prefix && whitespace_is_suffix) result.append(out.space, text, static_cast<int64_t>(last_space) - 1);
+  if (add_dummy_prefix && whitespace_is_suffix)
+    result.append(out.space, text, static_cast<int64_t>(last_space) - 1);
   text = std::move(result);
 }
 

@@ -39,7 +39,8 @@ void cut(Draft& draft, Behavior behavior, bool invert, Each&& each) {
     join(segments, behavior);
     for (const Segment& s : segments)
       if (s.end > s.begin && !(s.is_place && behavior == Behavior::removed))
-        pieces.push_back({piece.begin + static_cast<uint32_t>(s.begin), piece.begin + static_cast<uint32_t>(s.end)});
+        pieces.push_back(
+            {piece.begin + static_cast<uint32_t>(s.begin), piece.begin + static_cast<uint32_t>(s.end)});
   }
   draft.pieces = std::move(pieces);
 }

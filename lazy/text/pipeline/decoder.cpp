@@ -55,10 +55,8 @@ std::optional<char> byte_token(std::string_view token) {
 void WordPieceDecoder::operator()(std::vector<std::string>& tokens, const Site&) const {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (i != 0) {
-      if (tokens[i].starts_with(prefix))
-        tokens[i].erase(0, prefix.size());
-      else
-        tokens[i].insert(0, 1, ' ');
+      if (tokens[i].starts_with(prefix)) tokens[i].erase(0, prefix.size());
+      else tokens[i].insert(0, 1, ' ');
     }
     if (cleanup) clean_up(tokens[i]);
   }
@@ -80,11 +78,13 @@ void ByteLevelDecoder::operator()(std::vector<std::string>& tokens, const Site&)
 }
 
 void MetaspaceDecoder::operator()(std::vector<std::string>& tokens, const Site&) const {
-  for (size_t i = 0; i < tokens.size(); ++i) replace_all(tokens[i], replacement, i == 0 && drops_first ? "" : " ");
+  for (size_t i = 0; i < tokens.size(); ++i)
+    replace_all(tokens[i], replacement, i == 0 && drops_first ? "" : " ");
 }
 
 void BpeDecoder::operator()(std::vector<std::string>& tokens, const Site&) const {
-  for (size_t i = 0; i < tokens.size(); ++i) replace_all(tokens[i], suffix, i + 1 == tokens.size() ? "" : " ");
+  for (size_t i = 0; i < tokens.size(); ++i)
+    replace_all(tokens[i], suffix, i + 1 == tokens.size() ? "" : " ");
 }
 
 void ReplaceDecoder::operator()(std::vector<std::string>& tokens, const Site& s) const {
@@ -104,8 +104,7 @@ void ByteFallbackDecoder::operator()(std::vector<std::string>& tokens, const Sit
   std::string bytes;
   const auto flush = [&] {
     if (bytes.empty()) return;
-    if (unicode::first_malformed(bytes) == bytes.npos)
-      out.push_back(bytes);
+    if (unicode::first_malformed(bytes) == bytes.npos) out.push_back(bytes);
     else
       for (size_t i = 0; i < bytes.size(); ++i) unicode::append(out.emplace_back(), unicode::kReplacement);
     bytes.clear();
@@ -129,10 +128,8 @@ void SentencePieceDecoder::operator()(std::vector<std::string>& tokens, const Si
   const auto flush = [&] {
     for (size_t at = 0; at < bytes.size();) {
       const int size = unicode::well_formed(bytes, at);
-      if (size > 0)
-        text.append(bytes, at, static_cast<size_t>(size));
-      else
-        unicode::append(text, unicode::kReplacement);
+      if (size > 0) text.append(bytes, at, static_cast<size_t>(size));
+      else unicode::append(text, unicode::kReplacement);
       at += size > 0 ? static_cast<size_t>(size) : 1;
     }
     bytes.clear();

@@ -16,10 +16,8 @@ class Kept {
  public:
   void keep(char32_t c) { changes.push_back({c, 0}); }
   void drop() {
-    if (changes.empty())
-      ++skipped;
-    else
-      --changes.back().change;
+    if (changes.empty()) ++skipped;
+    else --changes.back().change;
   }
   std::vector<Change> changes;
   size_t skipped = 0;  // characters that are left out before the first
@@ -77,7 +75,8 @@ void lower_case(Aligned& text) {
 }
 
 void normal_form(Aligned& text, unicode::NormalForm form) {
-  if (!unicode::is_surely_normal(form, text.bytes())) text.transform(unicode::normal_form(form, text.bytes()));
+  if (!unicode::is_surely_normal(form, text.bytes()))
+    text.transform(unicode::normal_form(form, text.bytes()));
 }
 
 void space_ideographs(Aligned& text) {
@@ -137,8 +136,10 @@ void StripAccents::operator()(Aligned& text, const Site&) const {
 void Strip::operator()(Aligned& text, const Site&) const {
   const std::string& bytes = text.bytes();
   size_t begin = 0, end = bytes.size();
-  for (size_t at = 0; left && at < bytes.size() && unicode::is_whitespace(unicode::next(bytes, at));) begin = at;
-  for (size_t at = end; right && at > begin && unicode::is_whitespace(unicode::previous(bytes, at));) end = at;
+  for (size_t at = 0; left && at < bytes.size() && unicode::is_whitespace(unicode::next(bytes, at));)
+    begin = at;
+  for (size_t at = end; right && at > begin && unicode::is_whitespace(unicode::previous(bytes, at));)
+    end = at;
   if (begin == 0 && end == bytes.size()) return;
   Aligned out;
   out.append(text, static_cast<uint32_t>(begin), static_cast<uint32_t>(end));
@@ -175,11 +176,13 @@ void Prepend::operator()(Aligned& text, const Site&) const { prepend(text, this-
 
 void Nmt::operator()(Aligned& text, const Site&) const {
   filter(text, [](char32_t c) {
-    return !((c >= 1 && c <= 8) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F);
+    return !((c >= 1 && c <= 8) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F ||
+             c == 0x9F);
   });
   map(text, [](char32_t c) {
-    const bool space = c == 9 || c == 0x0A || c == 0x0C || c == 0x0D || c == 0x1680 || (c >= 0x200B && c <= 0x200F) ||
-                       c == 0x2028 || c == 0x2029 || c == 0x2581 || c == 0xFEFF || c == unicode::kReplacement;
+    const bool space = c == 9 || c == 0x0A || c == 0x0C || c == 0x0D || c == 0x1680 ||
+                       (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 ||
+                       c == 0xFEFF || c == unicode::kReplacement;
     return space ? U' ' : c;
   });
 }

@@ -29,7 +29,8 @@ struct Pattern {
   void each(std::string_view in, const Site& s, F&& f) const {
     if (regex) return each_match(*regex, in, s, f);
     if (text.empty()) return;
-    for (size_t at = in.find(text); at != in.npos; at = in.find(text, at + text.size())) f(at, at + text.size());
+    for (size_t at = in.find(text); at != in.npos; at = in.find(text, at + text.size()))
+      f(at, at + text.size());
   }
 };
 

@@ -33,7 +33,8 @@ void trim(Row& row, bool add_prefix_space) {
     uint32_t before = row.spaces_before[i];
     // One before the text may be the tokenizer's own, which stands for nothing.
     if ((i == 0 || at.begin == 0) && add_prefix_space && before == 1) before = 0;
-    for (; before > 0 && at.begin < at.end; --before) at.begin += unicode::length_of(row.text[static_cast<size_t>(at.begin)]);
+    for (; before > 0 && at.begin < at.end; --before)
+      at.begin += unicode::length_of(row.text[static_cast<size_t>(at.begin)]);
     at.begin = std::min(at.begin, at.end);
     uint32_t behind = row.spaces_behind[i];
     auto end = static_cast<size_t>(at.end);
@@ -42,7 +43,9 @@ void trim(Row& row, bool add_prefix_space) {
   }
 }
 
-void set_types(Row& row, int64_t type_id) { std::fill(row.tokens.type_ids.begin(), row.tokens.type_ids.end(), type_id); }
+void set_types(Row& row, int64_t type_id) {
+  std::fill(row.tokens.type_ids.begin(), row.tokens.type_ids.end(), type_id);
+}
 
 }  // namespace
 
@@ -100,7 +103,8 @@ size_t TemplateProcessing::added(bool is_pair) const {
 }
 
 size_t PostProcessorSequence::added(bool pair) const {
-  return std::accumulate(all.begin(), all.end(), size_t{0}, [&](size_t n, const auto& p) { return n + p->added(pair); });
+  return std::accumulate(all.begin(), all.end(), size_t{0},
+                         [&](size_t n, const auto& p) { return n + p->added(pair); });
 }
 bool PostProcessorSequence::needs_spaces() const {
   return std::any_of(all.begin(), all.end(), [](const auto& p) { return p->needs_spaces(); });

@@ -55,7 +55,7 @@ struct ByteLevelProcessing final : PostProcessor {
 /// Arranges texts and special tokens as two templates say.
 struct TemplateProcessing final : PostProcessor {
   struct Part {
-    int sequence = -1;                  // 0 and 1: the texts; -1: the special tokens `ids`
+    int sequence = -1;  // 0 and 1: the texts; -1: the special tokens `ids`
     std::vector<int64_t> ids;
     int64_t type_id = 0;
   };

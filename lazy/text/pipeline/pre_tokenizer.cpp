@@ -13,10 +13,8 @@ void join(std::vector<Segment>& segments, Behavior behavior) {
   if (behavior == Behavior::merged_with_next) {
     for (size_t i = segments.size(); i-- > 0;) {
       const Segment& s = segments[i];
-      if (s.is_place && !previous && !out.empty())
-        out.back().begin = s.begin;
-      else
-        out.push_back(s);
+      if (s.is_place && !previous && !out.empty()) out.back().begin = s.begin;
+      else out.push_back(s);
       previous = s.is_place;
     }
     segments.assign(out.rbegin(), out.rend());
@@ -24,10 +22,8 @@ void join(std::vector<Segment>& segments, Behavior behavior) {
   }
   for (const Segment& s : segments) {
     const bool joins = behavior == Behavior::contiguous ? s.is_place == previous : s.is_place && !previous;
-    if (joins && !out.empty())
-      out.back().end = s.end;
-    else
-      out.push_back(s);
+    if (joins && !out.empty()) out.back().end = s.end;
+    else out.push_back(s);
     previous = s.is_place;
   }
   segments = std::move(out);
@@ -72,7 +68,9 @@ void Whitespace::operator()(Draft& draft, const Site&) const {
     for (size_t at = 0; at < view.size();) {
       const size_t here = at;
       const char32_t c = unicode::next(view, at);
-      const Kind kind = unicode::is_word(c) ? Kind::word : unicode::is_whitespace(c) ? Kind::space : Kind::rest;
+      const Kind kind = unicode::is_word(c)         ? Kind::word
+                        : unicode::is_whitespace(c) ? Kind::space
+                                                    : Kind::rest;
       if (kind == run) continue;
       if (run != Kind::space) f(begin, here);
       begin = here;
@@ -85,7 +83,9 @@ void Whitespace::operator()(Draft& draft, const Site&) const {
 void WhitespaceSplit::operator()(Draft& draft, const Site&) const {
   cut_at(draft, Behavior::removed, unicode::is_whitespace);
 }
-void Punctuation::operator()(Draft& draft, const Site&) const { cut_at(draft, behavior, unicode::is_punctuation); }
+void Punctuation::operator()(Draft& draft, const Site&) const {
+  cut_at(draft, behavior, unicode::is_punctuation);
+}
 void Digits::operator()(Draft& draft, const Site&) const {
   cut_at(draft, individual ? Behavior::isolated : Behavior::contiguous, unicode::is_numeric);
 }
@@ -137,7 +137,8 @@ void Metaspace::operator()(Draft& draft, const Site& s) const {
   draft.pieces = std::move(pieces);
   if (!split) return;
   const Pattern place{replacement, {}};
-  cut(draft, Behavior::merged_with_next, false, [&](std::string_view view, auto&& f) { place.each(view, s, f); });
+  cut(draft, Behavior::merged_with_next, false,
+      [&](std::string_view view, auto&& f) { place.each(view, s, f); });
 }
 
 }  // namespace lazy::text::pipeline

@@ -63,8 +63,8 @@ struct ByteLevel final : PreTokenizer {
   bool is_last = true;  // pieces stay bytes; else they become characters of the byte alphabet at once
   void operator()(Draft&, const Site&) const override;
 };
-/// Cuts before each U+2581 that follows another character: where no token goes over such a place, a model that
-/// joins neighbours gives the same tokens, and words that it has seen.
+/// Cuts before each U+2581 that follows another character: where no token goes over such a place, a model
+/// that joins neighbours gives the same tokens, and words that it has seen.
 struct BeforeSpaces final : PreTokenizer {
   void operator()(Draft&, const Site&) const override;
 };

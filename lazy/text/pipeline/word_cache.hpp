@@ -41,8 +41,9 @@ class WordCache {
       tokens_.resize(first);
       throw;
     }
-    slots_[at] = {static_cast<uint32_t>(hash >> 32), static_cast<uint32_t>(words_.size()), static_cast<uint32_t>(first),
-                  static_cast<uint32_t>(tokens_.size() - first), static_cast<uint16_t>(word.size()), true};
+    slots_[at] = {static_cast<uint32_t>(hash >> 32),  static_cast<uint32_t>(words_.size()),
+                  static_cast<uint32_t>(first),       static_cast<uint32_t>(tokens_.size() - first),
+                  static_cast<uint16_t>(word.size()), true};
     words_ += word;
     ++count_;
     return {tokens_.data() + first, tokens_.size() - first};

@@ -26,16 +26,17 @@ char32_t composed(char32_t a, char32_t b) {
 /// Returns the characters that a text decomposes to, marks in their canonical order.
 std::vector<Change> decomposed(std::string_view text, bool compatible) {
   constexpr Code kLongest = 18;  // characters that one decomposes to (U+FDFA)
-  const auto options =
-      static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_STABLE | (compatible ? UTF8PROC_COMPAT : 0));
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_STABLE |
+                                                      (compatible ? UTF8PROC_COMPAT : 0));
   std::vector<Change> out;
   out.reserve(text.size());
   size_t marks = 0;  // how many of the last characters wait for their order
   const auto in_order = [&] {
     if (marks > 1)
-      std::stable_sort(out.end() - static_cast<ptrdiff_t>(marks), out.end(), [](const Change& a, const Change& b) {
-        return combining_class(a.character) < combining_class(b.character);
-      });
+      std::stable_sort(out.end() - static_cast<ptrdiff_t>(marks), out.end(),
+                       [](const Change& a, const Change& b) {
+                         return combining_class(a.character) < combining_class(b.character);
+                       });
     marks = 0;
   };
   for (size_t at = 0; at < text.size();) {
@@ -56,7 +57,8 @@ std::vector<Change> decomposed(std::string_view text, bool compatible) {
   return out;
 }
 
-/// Composes what composes, in place: a starter with marks behind it that nothing of their class stands before.
+/// Composes what composes, in place: a starter with marks behind it that nothing of their class stands
+/// before.
 void compose(std::vector<Change>& text) {
   size_t out = 0, starter = 0;
   bool has_starter = false;
@@ -86,8 +88,9 @@ void compose(std::vector<Change>& text) {
 bool is_surely_normal(NormalForm form, std::string_view text) {
   // The first bytes of UTF-8 of U+0300 (for NFC), and of U+0080.
   const unsigned char first = form == NormalForm::nfc ? 0xCC : 0x80;
-  return std::all_of(text.begin(), text.end(),
-                     [&](char c) { return continues(c) ? first == 0xCC : static_cast<unsigned char>(c) < first; });
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return continues(c) ? first == 0xCC : static_cast<unsigned char>(c) < first;
+  });
 }
 
 std::vector<Change> normal_form(NormalForm form, std::string_view text) {

@@ -31,7 +31,8 @@ std::string with_unicode_classes(std::string_view pattern) {
       if (c == '[') ++depth;
       if (c == ']' && depth > 0 && pattern[i - 1] != '[') --depth;
       if (c == '[' && depth > 1) {
-        // A nested bracket is a class of POSIX ([:alpha:]), which ends with its own, or an ordinary character.
+        // A nested bracket is a class of POSIX ([:alpha:]), which ends with its own, or an ordinary
+        // character.
         --depth;
         if (i + 1 < pattern.size() && pattern[i + 1] == ':') {
           const size_t end = pattern.find(":]", i);
@@ -103,9 +104,12 @@ std::optional<Regex::Match> Regex::find(std::string_view text, size_t from, cons
   const auto* const subject = reinterpret_cast<PCRE2_SPTR>(text.data());
   int n = pcre2_match(code_->code, subject, text.size(), from, PCRE2_NO_UTF_CHECK, own.data, own.context);
   if (n == PCRE2_ERROR_JIT_STACKLIMIT)
-    n = pcre2_match(code_->code, subject, text.size(), from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, own.data, own.context);
+    n = pcre2_match(code_->code, subject, text.size(), from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, own.data,
+                    own.context);
   if (n == PCRE2_ERROR_NOMATCH) return {};
-  if (n < 0) throw Error("a regular expression can't be matched at byte " + std::to_string(from) + ": " + message(n), s);
+  if (n < 0)
+    throw Error("a regular expression can't be matched at byte " + std::to_string(from) + ": " + message(n),
+                s);
   const size_t* const places = pcre2_get_ovector_pointer(own.data);
   return Match{places[0], places[1]};
 }

@@ -20,8 +20,8 @@ class Regex {
 
   /// Holds a place in a text: [begin, end).
   using Match = std::pair<size_t, size_t>;
-  /// Returns the first match that begins at `from` or later, none if there is none. Error if finding out takes
-  /// too many steps. Invariant: the text is UTF-8, and `from` lies at a character.
+  /// Returns the first match that begins at `from` or later, none if there is none. Error if finding out
+  /// takes too many steps. Invariant: the text is UTF-8, and `from` lies at a character.
   std::optional<Match> find(std::string_view text, size_t from, const Site&) const;
 
  private:

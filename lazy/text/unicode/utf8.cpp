@@ -50,10 +50,8 @@ std::string repaired(std::string_view text) {
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
     const int length = well_formed(text, at);
-    if (length > 0)
-      out.append(text, at, static_cast<size_t>(length));
-    else
-      append(out, kReplacement);
+    if (length > 0) out.append(text, at, static_cast<size_t>(length));
+    else append(out, kReplacement);
     at += static_cast<size_t>(std::abs(length));
   }
   return out;
