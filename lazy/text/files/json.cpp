@@ -109,14 +109,14 @@ bool Reader::string(string_t& v) {
   if (bulk_depth_ == 1) {  // "a b"
     const size_t space = v.find(' ');
     if (space == v.npos || v.find(' ', space + 1) != v.npos) return refuse("'" + v.substr(0, 64) + "'");
-    if (entries_->merges.size() == model::kMostTokens) return refuse("too many entries");
+    if (entries_->merges.size() == model::kMostMerges) return refuse("too many entries");
     const std::string_view all = v;
     const auto left = store(all.substr(0, space));
     entries_->merges.emplace_back(left, store(all.substr(space + 1)));
     return true;
   }
   if (filled_ == 0) {
-    if (entries_->merges.size() == model::kMostTokens) return refuse("too many entries");
+    if (entries_->merges.size() == model::kMostMerges) return refuse("too many entries");
     entries_->merges.push_back({store(v), {}});
   } else if (filled_ == 1) {
     entries_->merges.back().second = store(v);

@@ -195,6 +195,7 @@ std::unique_ptr<Loaded> load_sentencepiece(const FileBytes& file) {
   decoder->unknown = unknown;
   decoder->unknown_surface = spm.unknown_surface;
   decoder->drops_first = spm.add_dummy_prefix || spm.remove_extra_whitespaces;
+  decoder->has_bytes = spm.byte_fallback;
   decoder->drops_all_first = spm.remove_extra_whitespaces;
   out->decoder = std::move(decoder);
   out->bos = out->id(spm.bos);

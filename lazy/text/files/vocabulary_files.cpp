@@ -51,8 +51,8 @@ void read_merges(const lazy::detail::FileBytes& file, Entries& entries) {
     if (space == line.npos || line.find(' ', space + 1) != line.npos)
       file.bad(at,
                "expected two tokens with a space between, found '" + std::string(line.substr(0, 64)) + "'");
-    if (entries.merges.size() == model::kMostTokens)
-      file.bad(at, "more than " + std::to_string(model::kMostTokens) + " merges");
+    if (entries.merges.size() == model::kMostMerges)
+      file.bad(at, "more than " + std::to_string(model::kMostMerges) + " merges");
     const auto begin = static_cast<uint32_t>(base + at);
     entries.merges.push_back(
         {{begin, static_cast<uint32_t>(space)},

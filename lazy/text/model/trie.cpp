@@ -8,6 +8,15 @@ Trie::Trie(std::vector<std::pair<std::string_view, uint32_t>> texts) {
   roots_.fill(kNowhere);
   std::stable_sort(texts.begin(), texts.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
+  size_t count = 1;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::string_view before = i == 0 ? std::string_view() : texts[i - 1].first, text = texts[i].first;
+    const auto shared = std::mismatch(before.begin(), before.end(), text.begin(), text.end()).first - before.begin();
+    count += text.size() - static_cast<size_t>(shared);
+  }
+  if (count > kMostNodes) return;
+  nodes_.reserve(count);
+  labels_.reserve(count);
   struct Open {
     uint32_t begin, end, depth;  // texts that share their first `depth` bytes
   };
@@ -24,10 +33,6 @@ Trie::Trie(std::vector<std::pair<std::string_view, uint32_t>> texts) {
         const char byte = texts[begin].first[open.depth];
         uint32_t end = begin;
         while (end < open.end && texts[end].first[open.depth] == byte) ++end;
-        if (nodes_.size() == kMostNodes) {
-          nodes_.clear();
-          return;
-        }
         if (node == kRoot) roots_[static_cast<unsigned char>(byte)] = static_cast<uint32_t>(nodes_.size());
         ++nodes_[node].children;
         nodes_.emplace_back();

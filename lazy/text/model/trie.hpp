@@ -17,7 +17,7 @@ class Trie {
   static constexpr uint32_t kNowhere = ~uint32_t{0};
   static constexpr uint32_t kRoot = 0;
   /// Bounds the nodes, and with them the memory that a file can ask for.
-  static constexpr size_t kMostNodes = 1 << 22;
+  static constexpr size_t kMostNodes = 1 << 21;
 
   Trie() = default;
   /// Builds it of texts and their values; of equal texts the last one counts. Returns one without nodes

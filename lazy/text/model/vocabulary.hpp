@@ -11,9 +11,10 @@ namespace lazy::text::model {
 using Id = uint32_t;
 inline constexpr Id kNone = ~Id{0};
 
-// What a file may have: far above published vocabularies, and little memory for one that says more.
-inline constexpr uint64_t kMostTokens = 1 << 21;
-inline constexpr uint64_t kMostId = 1 << 22;
+// Bound what a file may have: above published vocabularies, and little memory for one that says more.
+inline constexpr uint64_t kMostTokens = 1 << 19;
+inline constexpr uint64_t kMostMerges = 1 << 20;
+inline constexpr uint64_t kMostId = 1 << 20;
 
 /// Maps texts to ids and back. Ids may have gaps; of two texts with one id the last one is its text, and of
 /// two ids with one text the last.

@@ -135,7 +135,7 @@ void SentencePieceDecoder::operator()(std::vector<std::string>& tokens, const Si
     bytes.clear();
   };
   for (std::string& token : tokens) {
-    if (const auto byte = byte_token(token)) {
+    if (const auto byte = has_bytes ? byte_token(token) : std::nullopt) {
       bytes.push_back(*byte);
       continue;
     }
