@@ -27,7 +27,6 @@ def hugging_face(path):
     from tokenizers import Tokenizer
     t = Tokenizer.from_file(path)
     t.no_padding()
-    t.no_truncation()
     special = [a.content for a in t.get_added_tokens_decoder().values()][:200]
 
     def run(case):
