@@ -11,7 +11,8 @@ Trie::Trie(std::vector<std::pair<std::string_view, uint32_t>> texts) {
   size_t count = 1;
   for (size_t i = 0; i < texts.size(); ++i) {
     const std::string_view before = i == 0 ? std::string_view() : texts[i - 1].first, text = texts[i].first;
-    const auto shared = std::mismatch(before.begin(), before.end(), text.begin(), text.end()).first - before.begin();
+    const auto shared =
+        std::mismatch(before.begin(), before.end(), text.begin(), text.end()).first - before.begin();
     count += text.size() - static_cast<size_t>(shared);
   }
   if (count > kMostNodes) return;

@@ -57,7 +57,7 @@ struct CtcDecoder final : Decoder {
 /// Does what SentencePiece's library does: bytes become characters, U+2581 spaces, those at the start go.
 struct SentencePieceDecoder final : Decoder {
   std::string unknown, unknown_surface;             // the unknown token, and what it becomes
-  bool has_bytes = false;                // tokens like <0x41> are bytes
+  bool has_bytes = false;                           // tokens like <0x41> are bytes
   bool drops_first = true, drops_all_first = true;  // a space at the start goes; all of them
   void operator()(std::vector<std::string>&, const Site&) const override;
 };
