@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(LAZY_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/lazy)
 
-install(TARGETS lazy lazy_core lazy_models lazy_onnx lazy_pretrained EXPORT lazyTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS lazy lazy_core lazy_models lazy_onnx lazy_pretrained lazy_text EXPORT lazyTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(LAZY_ASMJIT AND NOT BUILD_SHARED_LIBS)
   install(FILES ${LAZY_ASMJIT} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
@@ -18,7 +18,7 @@ install(EXPORT lazyTargets NAMESPACE lazy:: DESTINATION ${LAZY_CMAKE_DIR})
 configure_package_config_file(cmake/lazyConfig.cmake.in lazyConfig.cmake INSTALL_DESTINATION ${LAZY_CMAKE_DIR})
 write_basic_package_version_file(lazyConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lazyConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/lazyConfigVersion.cmake
-              cmake/Findxxhash.cmake DESTINATION ${LAZY_CMAKE_DIR})
+              cmake/Findxxhash.cmake cmake/Findutf8proc.cmake cmake/Findpcre2.cmake DESTINATION ${LAZY_CMAKE_DIR})
 
 # pkg-config --cflags --libs lazy
 file(RELATIVE_PATH LAZY_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)

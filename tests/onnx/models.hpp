@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "lazy/io/wire/writer.hpp"
 #include "lazy/onnx/onnx.hpp"
-#include "lazy/onnx/wire/writer.hpp"
 #include "tests/common/check.hpp"
 
 namespace onnx_test {
 
-using Message = lazy::onnx::wire::MessageWriter;
+using Message = lazy::wire::MessageWriter;
 
 enum Type { kFloat = 1, kUint8 = 2, kInt8 = 3, kInt32 = 6, kInt64 = 7, kString = 8, kBool = 9, kFloat8 = 17 };
 

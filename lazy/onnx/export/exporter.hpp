@@ -13,7 +13,7 @@
 #include "jit/graph/node.hpp"
 #include "lazy/core/named.hpp"
 #include "lazy/core/tensor.hpp"
-#include "lazy/onnx/wire/writer.hpp"
+#include "lazy/io/wire/writer.hpp"
 
 namespace lazy::onnx {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "lazy/onnx/wire/reader.hpp"
+#include "lazy/io/wire/reader.hpp"
 
 namespace lazy::onnx {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace lazy::onnx::wire {
+namespace lazy::wire {
 
 /// Holds one message.
 class MessageWriter {
@@ -45,4 +45,4 @@ class MessageWriter {
   std::string bytes_;
 };
 
-}  // namespace lazy::onnx::wire
+}  // namespace lazy::wire

@@ -1,8 +1,8 @@
-#include "lazy/onnx/wire/reader.hpp"
+#include "lazy/io/wire/reader.hpp"
 
 #include <bit>
 
-namespace lazy::onnx::wire {
+namespace lazy::wire {
 
 Message::Message(const Message& outer, const Field& field)
     : file_(outer.file_), range_(field.range), at_(field.range.begin), depth_(outer.depth_ + 1) {
@@ -91,4 +91,4 @@ void Message::check_packed(const Field& field, uint64_t size, const char* what) 
                                       " bytes are no whole number of elements of " + std::to_string(size));
 }
 
-}  // namespace lazy::onnx::wire
+}  // namespace lazy::wire

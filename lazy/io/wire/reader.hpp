@@ -8,7 +8,7 @@
 
 #include "lazy/io/file.hpp"
 
-namespace lazy::onnx::wire {
+namespace lazy::wire {
 
 /// Bounds how deep messages may lie in each other: a file can't make the reader use up the stack.
 inline constexpr int kMostDepth = 100;
@@ -82,4 +82,4 @@ class Message {
   int depth_ = 0;
 };
 
-}  // namespace lazy::onnx::wire
+}  // namespace lazy::wire
