@@ -1,5 +1,5 @@
 # Runs PROGRAM with ARGUMENTS (separated by |) in the empty folder WORK. Expects exit status STATUS and SAYS on standard
-# output and nothing on standard error, or SAYS on standard error if the status is not 0.
+# output and nothing on standard error (NOTES, where given), or SAYS on standard error if the status is not 0.
 set(ENV{LAZY_CACHE} off)  # what they say of compiling is about this run
 string(REPLACE "|" ";" ARGUMENTS "${ARGUMENTS}")
 file(REMOVE_RECURSE ${WORK})
@@ -11,7 +11,10 @@ if(NOT status EQUAL "${STATUS}")
 endif()
 if(STATUS EQUAL 0)
   set(said "${out}")
-  if(NOT err STREQUAL "")
+  if(DEFINED NOTES AND NOT err MATCHES "${NOTES}")
+    message(FATAL_ERROR "expected on standard error to match\n${NOTES}\nbut it said\n${err}")
+  endif()
+  if(NOT DEFINED NOTES AND NOT err STREQUAL "")
     message(FATAL_ERROR "unexpected on standard error:\n${err}")
   endif()
 else()

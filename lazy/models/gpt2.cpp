@@ -31,14 +31,31 @@ Tensor Conv1D::operator()(Arg x) const { return matmul(std::move(x), weight) + b
 GPT2Attention::GPT2Attention(const GPT2Config& c, const Site& s)
     : c_attn(c.n_embd, 3 * c.n_embd, s), c_proj(c.n_embd, c.n_embd, s), heads(c.n_head), dropout(c.dropout) {}
 
-Tensor GPT2Attention::operator()(const Tensor& x) const {
-  const Tensor all = c_attn(x);
+namespace {
+
+struct QueryKeyValue {
+  Tensor q, k, v;  // (N, heads, T, width of a head)
+};
+QueryKeyValue cut(const GPT2Attention& a, const Tensor& x) {
+  const Tensor all = a.c_attn(x);
   const int64_t width = x.size(2);
   const auto part = [&](int64_t i) {
-    return split_heads(all(ellipsis, slice(i * width, (i + 1) * width)), heads);
+    return split_heads(all(ellipsis, slice(i * width, (i + 1) * width)), a.heads);
   };
-  const Tensor joined = join_heads(scaled_dot_product_attention(part(0), part(1), part(2), {}, true));
+  return {part(0), part(1), part(2)};
+}
+
+}  // namespace
+
+Tensor GPT2Attention::operator()(const Tensor& x) const {
+  const auto [q, k, v] = cut(*this, x);
+  const Tensor joined = join_heads(scaled_dot_product_attention(q, k, v, {}, true));
   return dropped(c_proj(joined), dropout, training());
+}
+Tensor GPT2Attention::operator()(const Tensor& x, const Tensor& seen, size_t layer, GPT2Cache& cache) const {
+  auto [q, k, v] = cut(*this, x);
+  extend(cache, layer, k, v);
+  return dropped(c_proj(join_heads(scaled_dot_product_attention(q, k, v, seen))), dropout, training());
 }
 
 GPT2MLP::GPT2MLP(const GPT2Config& c, const Site& s)
@@ -59,6 +76,10 @@ Tensor GPT2Block::operator()(const Tensor& x) const {
   const Tensor y = x + attn(ln_1(x));
   return y + mlp(ln_2(y));
 }
+Tensor GPT2Block::operator()(const Tensor& x, const Tensor& seen, size_t layer, GPT2Cache& cache) const {
+  const Tensor y = x + attn(ln_1(x), seen, layer, cache);
+  return y + mlp(ln_2(y));
+}
 
 GPT2Transformer::GPT2Transformer(const GPT2Config& c, const Site& s)
     : wte(c.vocab_size, c.n_embd, {}, s),
@@ -72,6 +93,17 @@ Tensor GPT2Transformer::operator()(Arg ids) const {
   const Shape shape = check_ids("GPT2", ids, wpe.weight.size(0));
   Tensor x = dropped(wte(std::move(ids)) + wpe.weight(slice(shape[1])), dropout, training());
   for (const GPT2Block& block : h) x = block(x);
+  return ln_f(x);
+}
+Tensor GPT2Transformer::operator()(Arg ids, GPT2Cache& cache) const {
+  const Site s = ids.site();
+  const Shape shape = check_ids("GPT2", ids, wpe.weight.size(0) - cache.length);
+  check_cache("GPT2", cache, shape, s);
+  const Tensor seen = seen_mask(&cache, shape[1], 0, s);
+  const Slice here = slice(cache.length, cache.length + shape[1]);
+  Tensor x = dropped(wte(std::move(ids)) + wpe.weight(here), dropout, training());
+  for (size_t i = 0; i < h.size(); ++i) x = h[i](x, seen, i, cache);
+  cache.length += shape[1];
   return ln_f(x);
 }
 
@@ -91,10 +123,22 @@ GPT2::GPT2(const GPT2Config& c, Site s) : transformer(c, s), config_(c) {
   }
 }
 
+Tensor GPT2::scores(const Tensor& x, const Site& s) const {
+  return lm_head ? (*lm_head)(Arg(x, s)) : linear(Arg(x, s), transformer.wte.weight);
+}
 Tensor GPT2::operator()(Arg ids) const {
   const Site s = ids.site();
-  const Tensor x = transformer(std::move(ids));
-  return lm_head ? (*lm_head)(Arg(x, s)) : linear(Arg(x, s), transformer.wte.weight);
+  return scores(transformer(std::move(ids)), s);
+}
+Tensor GPT2::operator()(Arg ids, GPT2Cache& cache) const {
+  const Site s = ids.site();
+  return scores(transformer(std::move(ids), cache), s);
+}
+
+GPT2Cache GPT2::cache(IntegerArg sequences, IntegerArg positions, Site s) const {
+  return new_cache(config_.n_layer,
+                   {sequences, config_.n_head, positions, config_.n_embd / config_.n_head},
+                   transformer.ln_f.weight, s);
 }
 
 }  // namespace lazy::models

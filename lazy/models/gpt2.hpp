@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lazy/models/activation.hpp"
+#include "lazy/models/cache.hpp"
 #include "lazy/nn/modules/embedding.hpp"
 #include "lazy/nn/modules/linear.hpp"
 #include "lazy/nn/modules/normalisation.hpp"
@@ -19,6 +20,8 @@ struct GPT2Config {
   double dropout = 0.1, layer_norm_epsilon = 1e-5;
 };
 
+using GPT2Cache = KeyValueCache;
+
 /// Returns x weight + bias: a linear layer whose weight (in, out) is transposed.
 struct Conv1D : nn::Module {
   Parameter weight, bias;
@@ -32,6 +35,8 @@ struct GPT2Attention : nn::Module {
   double dropout;
   GPT2Attention(const GPT2Config&, const Site&);
   Tensor operator()(const Tensor& x) const;
+  /// Sees the tokens of a layer of a cache, as `seen` says, and adds its own to them.
+  Tensor operator()(const Tensor& x, const Tensor& seen, size_t layer, GPT2Cache&) const;
   LAZY_MODULE(c_attn, c_proj)
 };
 struct GPT2MLP : nn::Module {
@@ -49,6 +54,7 @@ struct GPT2Block : nn::Module {
   GPT2MLP mlp;
   GPT2Block(const GPT2Config&, const Site&);
   Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Tensor& x, const Tensor& seen, size_t layer, GPT2Cache&) const;
   LAZY_MODULE(ln_1, attn, ln_2, mlp)
 };
 struct GPT2Transformer : nn::Module {
@@ -58,6 +64,7 @@ struct GPT2Transformer : nn::Module {
   double dropout;
   GPT2Transformer(const GPT2Config&, const Site&);
   Tensor operator()(Arg ids) const;
+  Tensor operator()(Arg ids, GPT2Cache&) const;
   LAZY_MODULE(wte, wpe, h, ln_f)
 };
 
@@ -69,10 +76,16 @@ struct GPT2 : nn::Module {
   std::optional<nn::Linear> lm_head;
   explicit GPT2(const GPT2Config& config = {}, Site s = Site::current());
   Tensor operator()(Arg ids) const;
+  /// Goes on after the tokens that the cache has, and adds these to it. ShapeError for another number of
+  /// sequences than cache() was made for, and for more tokens than it, or the model, has positions.
+  Tensor operator()(Arg ids, GPT2Cache& cache) const;
+  /// Returns an empty cache for so many sequences, and tokens of each.
+  GPT2Cache cache(IntegerArg sequences, IntegerArg positions, Site s = Site::current()) const;
   const GPT2Config& config() const { return config_; }
   LAZY_MODULE(transformer, lm_head)
 
  private:
+  Tensor scores(const Tensor& x, const Site&) const;
   GPT2Config config_;
 };
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "lazy/core/build.hpp"
+#include "lazy/models/cache.hpp"
 #include "lazy/ops/rearranging.hpp"
 #include "lazy/ops/views.hpp"
 #include "lazy/random/random.hpp"
@@ -45,5 +46,15 @@ inline Shape check_ids(const char* name, const Arg& ids, int64_t longest) {
                                    ids.site());
   return shape;
 }
+/// Returns an empty cache, zeros of a shape (N, heads, positions, width) for each layer, like a parameter.
+KeyValueCache new_cache(int64_t layers, const Shape&, const Tensor& like, const Site&);
+/// Throws ShapeError unless a cache is for as many sequences as ids (N, T) has, with places for its tokens.
+void check_cache(const char* name, const KeyValueCache&, const Shape& ids, const Site&);
+/// Writes keys and values of new tokens, (N, heads, T, width), into a layer of a cache, and returns all that
+/// it has in their place. Invariant: check_cache() has seen that they fit; the length stays as it is.
+void extend(KeyValueCache&, size_t layer, Tensor& keys, Tensor& values);
+/// Returns what so many new tokens see, (T, keys): those before, and less than `window` tokens back unless
+/// that is 0. Undefined if that is what a causal product without a mask sees.
+Tensor seen_mask(const KeyValueCache*, int64_t length, int64_t window, const Site&);
 
 }  // namespace lazy::models

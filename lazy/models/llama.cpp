@@ -72,14 +72,16 @@ Tensor Llama::operator()(Arg ids) const { return run(std::move(ids), nullptr); }
 Tensor Llama::operator()(Arg ids, LlamaCache& cache) const { return run(std::move(ids), &cache); }
 
 LlamaCache Llama::cache(IntegerArg sequences, IntegerArg positions, Site s) const {
-  LlamaCache c;
-  const Shape shape{sequences, config_.num_key_value_heads, positions, config_.head_width()};
-  const Tensor& like = model.norm.weight;
-  for (int64_t i = 0; i < config_.num_hidden_layers; ++i) {
-    c.keys.push_back(zeros(shape, like.dtype(s), like.device(s), s));
-    c.values.push_back(c.keys.back());
-  }
-  return c;
+  return new_cache(config_.num_hidden_layers,
+                   {sequences, config_.num_key_value_heads, positions, config_.head_width()},
+                   model.norm.weight, s);
+}
+
+int64_t Llama::longest() const {
+  const bool grows = config_.rope_scaling.type == RopeType::dynamic;
+  const double most = static_cast<double>(config_.max_position_embeddings) *
+                      (grows ? std::max(config_.rope_scaling.factor, 1.0) : 1.0);
+  return static_cast<int64_t>(std::min(most, 9e18));
 }
 
 Llama::Places Llama::places(int64_t before, int64_t length) const {
@@ -90,16 +92,6 @@ Llama::Places Llama::places(int64_t before, int64_t length) const {
   if (!f.values.empty()) p.frequencies = from_span(f.values);
   p.scale = f.scale;
   return p;
-}
-
-Tensor Llama::mask(const LlamaCache* cache, int64_t length, const Site& s) const {
-  const int64_t window = config_.sliding_window, before = cache ? cache->length : 0;
-  const bool cut = window > 0 && before + length > window;
-  if (!cache && !cut) return {};
-  const Tensor query = reshape(arange(length), {length, 1}) + before,
-               key = arange(cache ? cache->keys[0].size(2, s) : length);
-  const Tensor seen = key <= query;
-  return cut ? seen & (key > query - window) : seen;
 }
 
 Tensor Llama::attend(const LlamaAttention& a, const Tensor& x, const Places& places, const Tensor& mask,
@@ -113,12 +105,7 @@ Tensor Llama::attend(const LlamaAttention& a, const Tensor& x, const Places& pla
   };
   const Tensor q = rotated(split_heads(a.q_proj(x), a.heads));
   Tensor k = rotated(split_heads(a.k_proj(x), a.key_heads)), v = split_heads(a.v_proj(x), a.key_heads);
-  if (cache) {
-    const Slice here = slice(cache->length, cache->length + length);
-    cache->keys[layer](_, _, here) = k;
-    cache->values[layer](_, _, here) = v;
-    k = cache->keys[layer], v = cache->values[layer];
-  }
+  if (cache) extend(*cache, layer, k, v);
   // Each key serves a group of queries.
   const Tensor grouped = reshape(q, {n, a.key_heads, groups, length, width});
   const auto shared = [&](const Tensor& t) { return reshape(t, {n, a.key_heads, 1, t.size(2), width}); };
@@ -128,19 +115,10 @@ Tensor Llama::attend(const LlamaAttention& a, const Tensor& x, const Places& pla
 
 Tensor Llama::run(Arg ids, LlamaCache* cache) const {
   const Site s = ids.site();
-  const bool grows = config_.rope_scaling.type == RopeType::dynamic;
-  const auto longest = static_cast<double>(config_.max_position_embeddings) *
-                       (grows ? std::max(config_.rope_scaling.factor, 1.0) : 1.0);
-  const Shape shape = check_ids("Llama", ids, static_cast<int64_t>(std::min(longest, 9e18)));
-  if (cache && (cache->keys.empty() || cache->keys[0].size(0, s) != shape[0] ||
-                cache->length + shape[1] > cache->keys[0].size(2, s)))
-    lazy::detail::fail<ShapeError>("Llama",
-                                   "ids " + to_string(shape) + " after " + std::to_string(cache->length) +
-                                       " tokens don't fit a cache " +
-                                       (cache->keys.empty() ? "()" : to_string(cache->keys[0].shape(s))),
-                                   s);
+  const Shape shape = check_ids("Llama", ids, longest());
+  if (cache) check_cache("Llama", *cache, shape, s);
   const Places where = places(cache ? cache->length : 0, shape[1]);
-  const Tensor seen = mask(cache, shape[1], s);
+  const Tensor seen = seen_mask(cache, shape[1], config_.sliding_window, s);
   Tensor x = model.embed_tokens(std::move(ids));
   for (size_t i = 0; i < model.layers.size(); ++i) {
     const LlamaLayer& layer = model.layers[i];

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lazy/models/activation.hpp"
+#include "lazy/models/cache.hpp"
 #include "lazy/models/rope.hpp"
 #include "lazy/nn/modules/embedding.hpp"
 #include "lazy/nn/modules/linear.hpp"
@@ -28,12 +29,7 @@ struct LlamaConfig {
   int64_t head_width() const { return head_dim > 0 ? head_dim : hidden_size / num_attention_heads; }
 };
 
-/// Holds keys and values of the tokens before, so that each token is computed once. One program serves every
-/// position: where a token stands is no part of the key.
-struct LlamaCache {
-  std::vector<Tensor> keys, values;  // of each layer, (N, key-value heads, positions, width of a head)
-  int64_t length = 0;                // how many tokens there are
-};
+using LlamaCache = KeyValueCache;
 
 struct LlamaAttention : nn::Module {
   nn::Linear q_proj, k_proj, v_proj, o_proj;
@@ -76,13 +72,14 @@ struct Llama : nn::Module {
   Tensor operator()(Arg ids, LlamaCache& cache) const;
   /// Returns an empty cache for so many sequences, and tokens of each.
   LlamaCache cache(IntegerArg sequences, IntegerArg positions, Site s = Site::current()) const;
+  /// Returns how many tokens a sequence can have.
+  int64_t longest() const;
   const LlamaConfig& config() const { return config_; }
   LAZY_MODULE(model, lm_head)
 
  private:
   struct Places;
   Places places(int64_t before, int64_t length) const;
-  Tensor mask(const LlamaCache*, int64_t length, const Site&) const;
   Tensor run(Arg ids, LlamaCache* cache) const;
   Tensor attend(const LlamaAttention&, const Tensor& x, const Places&, const Tensor& mask, size_t layer,
                 LlamaCache*) const;

@@ -95,7 +95,8 @@ class Tokenizer {
 
 /// Loads a tokenizer: tokenizer.json, tokenizer.model or spiece.model of SentencePiece, vocab.txt
 /// (WordPiece), or vocab.json with merges.txt (byte-level BPE); of a folder the first of these that it has.
-/// Beside it, tokenizer_config.json names special tokens. IoError, with the byte, for files that can't be
+/// Beside it, tokenizer_config.json names special tokens. Of a file that ends in .gguf its own keys are read,
+/// tokenizer.ggml.*, of the models llama (SentencePiece's pairs) and gpt2 (byte-level BPE). IoError, with the byte, for files that can't be
 /// read or are broken; Error that lists all that is not supported, each with its path in the file.
 Tokenizer load_tokenizer(const std::filesystem::path& path, Site s = Site::current());
 

@@ -1,9 +1,11 @@
-// Writes what the tests of lazy-run read into the folder that is its argument: models, arrays, a picture,
-// sound.
+// Writes what the tests of lazy-run read into the folder that is its first argument: models, arrays, a picture,
+// sound. The second one is a tokenizer of 450 tokens for a model that writes.
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <lazy/lazy.hpp>
 
+#include "lazy/pretrained/pretrained.hpp"
 #include "tests/onnx/models.hpp"
 
 using namespace lazy;
@@ -115,6 +117,12 @@ int main(int, char** argv) {
   picture(_, slice(0, 4), 0) = 255;
   write_png(folder + "/half.png", picture);
   write("sound.wav", sound());
+  manual_seed(1);
+  models::save_pretrained(
+      models::GPT2({.vocab_size = 450, .n_positions = 32, .n_embd = 8, .n_layer = 1, .n_head = 2}),
+      folder + "/gpt2");
+  std::filesystem::copy_file(argv[2], folder + "/gpt2/tokenizer.json",
+                             std::filesystem::copy_options::overwrite_existing);
   write("labels.txt", "cat\ndog\n");
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "lazy/lazy.hpp"
 #include "support/text.hpp"
 #include "tools/run/describe.hpp"
+#include "tools/run/generate.hpp"
 #include "tools/run/inputs.hpp"
 #include "tools/run/measure.hpp"
 #include "tools/run/model.hpp"
@@ -30,6 +31,7 @@ struct Options {
   tool::InputOptions inputs;
   tool::OutputOptions outputs;
   tool::MeasureOptions measure;
+  tool::GenerateOptions generate;
 };
 
 void write_json(const std::string& path, const Json& all) {
@@ -74,7 +76,18 @@ MaybeDType dtype_of(const std::string& name) {
   return {};
 }
 
+Status write_text(Options o) {
+  o.generate.quiet = o.json == "-";
+  o.generate.seed = o.inputs.seed;
+  Json all;
+  all["generated"] = tool::generate(o.model, dtype_of(o.dtype), o.generate);
+  tool::print_generated(all["generated"]);
+  if (!o.json.empty()) write_json(o.json, all);
+  return kDone;
+}
+
 Status work(const Options& o) {
+  if (o.generate.prompt) return write_text(o);
   const std::unique_ptr<tool::ModelFile> file = tool::open_model(o.model);
   const bool shows = o.show || (!o.bench && o.inputs.given.empty());
   Json all;
@@ -149,6 +162,30 @@ void add_options(CLI::App& app, Options& o) {
                  "with --bench: the kernels that take most of the time, so many");
 }
 
+void add_generation(CLI::App& app, Options& o) {
+  tool::GenerateOptions& g = o.generate;
+  app.add_option("--generate", g.prompt,
+                                          "go on with a text, by the model and the tokenizer of a folder or a "
+                                          "file .gguf; the other options for a run have no effect then")
+                               ->type_name("TEXT");
+  const auto add = [&](const char* name, auto& to, const char* help) {
+    return app.add_option(name, to, help)->capture_default_str()->needs(app.get_option("--generate"));
+  };
+  add("--max-tokens", g.max_tokens, "new tokens at most")->check(CLI::NonNegativeNumber);
+  add("--temperature", g.temperature, "scores are divided by it; 0: always the most probable token")
+      ->check(CLI::NonNegativeNumber);
+  add("--top-k", g.top_k, "draw among so many tokens of the largest scores; 0: all")
+      ->check(CLI::NonNegativeNumber);
+  add("--top-p", g.top_p, "draw among the most probable tokens that together reach it")
+      ->check(CLI::Range(0.0, 1.0));
+  add("--min-p", g.min_p, "draw among tokens of at least this part of the largest probability")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_flag("--greedy", g.greedy, "always the most probable token")->needs(app.get_option("--generate"));
+  add("--stop", g.stop, "a text that ends it; may be given several times")->allow_extra_args(false);
+  add("--beams", g.beams, "follow so many continuations and take the best; nothing is drawn")
+      ->check(CLI::PositiveNumber);
+}
+
 void add_settings(CLI::App& app, Options& o) {
   app.add_option("--json", o.json,
                  "write everything as JSON to a file; - is standard output, which has nothing else then")
@@ -165,6 +202,7 @@ void add_settings(CLI::App& app, Options& o) {
       "--labels l.txt\n"
       "  lazy-run model.onnx --input random --shape x=8,3,224,224 --bench --threads 1 --kernels 10\n"
       "  lazy-run TinyLlama --input input_ids=ids.npy --output logits=y.npy\n"
+      "  lazy-run TinyLlama --generate 'Once upon a time' --temperature 0.8 --top-p 0.9\n"
       "  lazy-run model.onnx --input in.npz --check out.npz --rtol 1e-3\n"
       "Exit status: 0 done, 1 a check does not hold, 2 wrong arguments, 3 a file can't be read or the model "
       "not run.");
@@ -175,11 +213,12 @@ void add_settings(CLI::App& app, Options& o) {
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like others
   CLI::App app{
-      "Describes, runs, checks and measures a model: a file in the ONNX or GGUF format, or a folder as "
+      "Describes, runs, checks and measures a model, and has it write: a file in the ONNX or GGUF format, or a folder as "
       "Hugging Face keeps it.",
       "lazy-run"};
   Options o;
   add_options(app, o);
+  add_generation(app, o);
   add_settings(app, o);
   try {
     app.parse(argc, argv);

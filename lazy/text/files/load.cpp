@@ -36,11 +36,32 @@ void apply(const Config& config, Loaded& out) {
   out.chat_template = config.text("chat_template");
 }
 
-/// Has a SentencePiece model's texts begin and end as the config says: the model itself does not know.
-void add_ends(const Config& config, Loaded& out) {
+std::unique_ptr<Loaded> load_file(const fs::path& path, const Config& config, const Site& s) {
+  const std::string name = path.filename().string(), ending = path.extension().string();
+  if (name == "vocab.json" || name == "merges.txt") {
+    const fs::path folder = path.parent_path();
+    return load_byte_pairs(open(folder / "vocab.json", s), open(folder / "merges.txt", s), config);
+  }
+  if (ending == ".json") return load_json(open(path, s));
+  if (ending == ".model" || ending == ".spm") {
+    auto out = load_sentencepiece(open(path, s));
+    apply(config, *out);
+    // The model itself does not know.
+    add_ends(config.flag("add_bos_token", false), config.flag("add_eos_token", false), *out);
+    return out;
+  }
+  if (ending == ".txt") return load_word_pieces(open(path, s), config);
+  throw IoError(std::string(kOp) + ": " + path.string() +
+                    ": expected a folder, tokenizer.json, a .model of SentencePiece, vocab.txt, or "
+                    "vocab.json beside merges.txt, or a file in the GGUF format",
+                s);
+}
+
+}  // namespace
+
+void add_ends(bool bos, bool eos, Loaded& out) {
   auto p = std::make_unique<pipeline::TemplateProcessing>();
-  const bool bos = config.flag("add_bos_token", false) && out.bos,
-             eos = config.flag("add_eos_token", false) && out.eos;
+  bos = bos && out.bos, eos = eos && out.eos;
   if (!bos && !eos) return;
   const auto put = [&](std::vector<pipeline::TemplateProcessing::Part>& to, int sequence, int64_t type) {
     if (bos) to.push_back({-1, {*out.bos}, type});
@@ -52,28 +73,6 @@ void add_ends(const Config& config, Loaded& out) {
   put(p->pair, 1, 1);
   out.post_processor = std::move(p);
 }
-
-std::unique_ptr<Loaded> load_file(const fs::path& path, const Config& config, const Site& s) {
-  const std::string name = path.filename().string(), ending = path.extension().string();
-  if (name == "vocab.json" || name == "merges.txt") {
-    const fs::path folder = path.parent_path();
-    return load_byte_pairs(open(folder / "vocab.json", s), open(folder / "merges.txt", s), config);
-  }
-  if (ending == ".json") return load_json(open(path, s));
-  if (ending == ".model" || ending == ".spm") {
-    auto out = load_sentencepiece(open(path, s));
-    apply(config, *out);
-    add_ends(config, *out);
-    return out;
-  }
-  if (ending == ".txt") return load_word_pieces(open(path, s), config);
-  throw IoError(std::string(kOp) + ": " + path.string() +
-                    ": expected a folder, tokenizer.json, a .model of SentencePiece, vocab.txt, or "
-                    "vocab.json beside merges.txt",
-                s);
-}
-
-}  // namespace
 
 bool Config::flag(const char* key, bool otherwise) const {
   const auto at = values.find(key);
@@ -94,6 +93,7 @@ std::string Config::token(const char* key) const {
 
 std::unique_ptr<const Loaded> load(const fs::path& path, const Site& s) {
   std::error_code error;
+  if (path.extension() == ".gguf" && !fs::is_directory(path, error)) return load_gguf(path, s);
   if (!fs::is_directory(path, error)) {
     const Config config = read_config(path.parent_path(), s);
     auto out = load_file(path, config, s);

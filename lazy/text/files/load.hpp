@@ -30,6 +30,11 @@ std::unique_ptr<Loaded> load_word_pieces(const lazy::detail::FileBytes&, const C
 std::unique_ptr<Loaded> load_byte_pairs(const lazy::detail::FileBytes& vocabulary,
                                         const lazy::detail::FileBytes& merges, const Config&);
 
+/// Returns the tokenizer of a file in the GGUF format, by its keys tokenizer.ggml.*.
+std::unique_ptr<Loaded> load_gguf(const std::filesystem::path&, const Site&);
+/// Has texts begin and end with special tokens that the tokenizer has.
+void add_ends(bool bos, bool eos, Loaded&);
+
 /// Loads whatever a folder or a file has.
 std::unique_ptr<const Loaded> load(const std::filesystem::path&, const Site&);
 

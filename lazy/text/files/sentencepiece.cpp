@@ -1,5 +1,7 @@
 // Reads SentencePiece's models: a message of protocol buffers with pieces, a trainer's and a normalizer's
 // settings.
+#include "lazy/text/files/sentencepiece.hpp"
+
 #include "lazy/io/wire/reader.hpp"
 #include "lazy/text/files/components.hpp"
 #include "lazy/text/files/load.hpp"
@@ -13,34 +15,6 @@ namespace {
 
 using lazy::detail::FileBytes;
 using wire::Message;
-
-enum PieceType : int64_t {
-  kNormal = 1,
-  kUnknown = 2,
-  kControl = 3,
-  kUserDefined = 4,
-  kUnused = 5,
-  kByte = 6
-};
-enum ModelType : int64_t { kUnigram = 1, kBpe = 2 };
-
-struct SpmPiece {
-  std::string_view text;
-  float score = 0;
-  int64_t type = kNormal;
-};
-
-/// Holds what a file says. Defaults are the format's.
-struct Spm {
-  std::vector<SpmPiece> pieces;
-  int64_t type = kUnigram;
-  bool byte_fallback = false, whitespace_is_suffix = false;
-  std::string bos = "<s>", eos = "</s>", pad = "<pad>", unk = "<unk>";
-  std::string unknown_surface = " \u2047 ";  // what unknown tokens are decoded to
-  std::string_view charsmap;
-  bool add_dummy_prefix = true, remove_extra_whitespaces = true, escape_whitespaces = true;
-  uint64_t charsmap_at = 0;
-};
 
 std::string_view text_of(const Message& m, const wire::Field& f, const char* what) {
   const std::string_view text = m.bytes(f, what);
@@ -57,12 +31,7 @@ SpmPiece read_piece(Message m) {
     if (f->number == 2) out.score = m.real(*f, "a piece's score");
     if (f->number == 3) out.type = m.integer(*f, "a piece's type");
   }
-  if (out.text.empty()) m.file().bad(at, "a piece without text");
-  if (out.type < kNormal || out.type > kByte)
-    m.file().bad(at, "piece '" + std::string(out.text) + "' is of type " + std::to_string(out.type) +
-                         ", expected 1 to 6");
-  if (!(out.score - out.score == 0))
-    m.file().bad(at, "piece '" + std::string(out.text) + "' has no finite score");
+  check_piece(out, at, [&](uint64_t where, const std::string& what) { m.file().bad(where, what); });
   return out;
 }
 
@@ -107,7 +76,7 @@ Spm read_spm(const FileBytes& file) {
   return out;
 }
 
-std::unique_ptr<model::Model> make_unigram_of(const Spm& spm, const FileBytes& file) {
+std::unique_ptr<model::Model> make_unigram_of(const Spm& spm, const Bad& bad) {
   auto m = std::make_unique<model::Unigram>();
   m->single_precision = true;
   m->byte_fallback = spm.byte_fallback;
@@ -124,11 +93,11 @@ std::unique_ptr<model::Model> make_unigram_of(const Spm& spm, const FileBytes& f
     m->is_user_defined[i] = piece.type == kUserDefined;
     if (piece.type == kUnknown) m->unknown = static_cast<model::Id>(i);
   }
-  if (!m->prepare()) file.bad(0, "the pieces have too many different beginnings");
+  if (!m->prepare()) bad(0, "the pieces have too many different beginnings");
   return m;
 }
 
-std::unique_ptr<model::Model> make_pairs_of(const Spm& spm, const FileBytes& file) {
+std::unique_ptr<model::Model> make_pairs_of(const Spm& spm, const Bad& bad) {
   auto m = std::make_unique<model::PiecePairs>();
   m->byte_fallback = spm.byte_fallback;
   for (size_t i = 0; i < spm.pieces.size(); ++i) {
@@ -142,26 +111,35 @@ std::unique_ptr<model::Model> make_pairs_of(const Spm& spm, const FileBytes& fil
                                                   : Kind::reserved);
     if (piece.type == kUnknown) m->unknown = static_cast<model::Id>(i);
   }
-  if (!m->prepare()) file.bad(0, "the user-defined pieces have too many different beginnings");
+  if (!m->prepare()) bad(0, "the user-defined pieces have too many different beginnings");
   return m;
 }
 
-std::unique_ptr<pipeline::SentencePieceNormalizer> make_normalizer_of(const Spm& spm, const FileBytes& file) {
+std::unique_ptr<pipeline::SentencePieceNormalizer> make_normalizer_of(const Spm& spm, const Bad& bad) {
   auto n = std::make_unique<pipeline::SentencePieceNormalizer>();
   if (!spm.charsmap.empty())
     if (const std::string wrong = n->map.set(spm.charsmap); !wrong.empty())
-      file.bad(spm.charsmap_at, "precompiled_charsmap: " + wrong);
+      bad(spm.charsmap_at, "precompiled_charsmap: " + wrong);
   n->add_dummy_prefix = spm.add_dummy_prefix;
   n->remove_extra_whitespaces = spm.remove_extra_whitespaces;
   n->escape_whitespaces = spm.escape_whitespaces;
   n->whitespace_is_suffix = spm.whitespace_is_suffix;
   for (const SpmPiece& piece : spm.pieces)
     if (piece.type == kUserDefined) n->user_defined.emplace_back(piece.text);
-  if (!n->prepare()) file.bad(0, "the user-defined pieces have too many different beginnings");
+  if (!n->prepare()) bad(0, "the user-defined pieces have too many different beginnings");
   return n;
 }
 
 }  // namespace
+
+void check_piece(const SpmPiece& piece, uint64_t at, const Bad& bad) {
+  if (piece.text.empty()) bad(at, "a piece without text");
+  if (piece.type < kNormal || piece.type > kByte)
+    bad(at, "piece '" + std::string(piece.text) + "' is of type " + std::to_string(piece.type) +
+                ", expected 1 to 6");
+  if (!(piece.score - piece.score == 0))
+    bad(at, "piece '" + std::string(piece.text) + "' has no finite score");
+}
 
 std::unique_ptr<Loaded> load_sentencepiece(const FileBytes& file) {
   const Spm spm = read_spm(file);
@@ -169,10 +147,15 @@ std::unique_ptr<Loaded> load_sentencepiece(const FileBytes& file) {
     throw Error(std::string(kOp) + ": " + file.name + ": model_type " + std::to_string(spm.type) +
                     " is not supported, only unigram (1) and BPE (2)",
                 file.site);
+  return make_sentencepiece(spm, file.name,
+                            [&](uint64_t at, const std::string& what) { file.bad(at, what); });
+}
+
+std::unique_ptr<Loaded> make_sentencepiece(const Spm& spm, std::string file, const Bad& bad) {
   auto out = std::make_unique<Loaded>();
-  out->file = file.name;
-  out->normalizer = make_normalizer_of(spm, file);
-  out->model = spm.type == kBpe ? make_pairs_of(spm, file) : make_unigram_of(spm, file);
+  out->file = std::move(file);
+  out->normalizer = make_normalizer_of(spm, bad);
+  out->model = spm.type == kBpe ? make_pairs_of(spm, bad) : make_unigram_of(spm, bad);
   // Sums of scores go on from word to word, and are rounded: only joined pieces are the same word by word.
   if (spm.type == kBpe && spaces_begin_tokens(out->model->vocabulary))
     out->pre_tokenizer = std::make_unique<pipeline::BeforeSpaces>();
@@ -188,8 +171,8 @@ std::unique_ptr<Loaded> load_sentencepiece(const FileBytes& file) {
   }
   if (spm.byte_fallback)
     for (const model::Id id : model::byte_tokens(out->model->vocabulary))
-      if (id == model::kNone) file.bad(0, "byte_fallback needs pieces for all 256 bytes");
-  if (unknown.empty()) file.bad(0, "there is no piece of the type unknown");
+      if (id == model::kNone) bad(0, "byte_fallback needs pieces for all 256 bytes");
+  if (unknown.empty()) bad(0, "there is no piece of the type unknown");
   out->added.only_for_decoding(std::move(special));
   auto decoder = std::make_unique<pipeline::SentencePieceDecoder>();
   decoder->unknown = unknown;
