@@ -29,7 +29,7 @@ models::Llama small_llama() {
                        .num_key_value_heads = 2,
                        .max_position_embeddings = 64});
   // Larger weights than models begin with: their scores differ more.
-  for (Tensor* p : {&llama.lm_head.weight, &llama.model.embed_tokens.weight}) *p = (*p * 40.0).detach();
+  for (Tensor* p : {&llama.lm_head->weight, &llama.model.embed_tokens.weight}) *p = (*p * 40.0).detach();
   return llama;
 }
 
