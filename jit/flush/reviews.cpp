@@ -131,16 +131,16 @@ void tell_of_eager(const Reviewed& r) {
        "LAZY_EAGER is on, set at " + lazy::to_string(set) + ": every op runs by itself, without fusing");
 }
 
-/// Returns the node behind casts.
+/// Returns the node behind casts that are pending: a value's operands are no longer its own.
 const Node& behind_casts(const Node& n) {
   const Node* at = &n;
-  while (at->op == Op::cast && at->operand[0]) at = at->operand[0];
+  while (at->op == Op::cast && !at->ready()) at = at->operand[0];
   return *at;
 }
 
 /// Returns a bit for each of the axes of `whole` along which `part`, aligned at the right, is broadcast.
 uint32_t broadcast_axes(const Node& part, const Shape& whole) {
-  const Node& from = part.op == Op::broadcast ? *part.operand[0] : part;
+  const Node& from = part.op == Op::broadcast && !part.ready() ? *part.operand[0] : part;
   const int more = whole.size() - from.shape.size();
   uint32_t axes = 0;
   for (int i = 0; i < whole.size(); ++i)
@@ -225,7 +225,7 @@ void tell_of_widening(const Reviewed& r) {
     for (int i = 0; i < 2; ++i) {
       const Node &narrow = *n.operand[i], &wide = *n.operand[1 - i];
       // A cast that a promotion made has the site of the op.
-      const bool widened = narrow.op == Op::cast && narrow.operand[0] &&
+      const bool widened = narrow.op == Op::cast && !narrow.ready() &&
                            narrow.operand[0]->dtype == DType::float32 &&
                            std::memcmp(&narrow.site, &n.site, sizeof(Site)) == 0;
       if (!widened || !wide.ready() || wide.dtype != DType::float64 || numel(wide.shape) > 64) continue;

@@ -6,6 +6,7 @@
 #include "jit/compile/disk.hpp"
 #include "lazy/lazy.hpp"
 #include "tests/common/asked.hpp"
+#include "tests/common/fresh.hpp"
 #include "tests/common/program_cache.hpp"
 
 using namespace lazy;
@@ -185,6 +186,27 @@ BOOST_AUTO_TEST_CASE(nonsense_is_turned_down) {
       }
   }
   BOOST_TEST(turned_down > cases / 10);
+}
+
+// A line that compiles one program after another, each for one run, keeps no more of them; another line does.
+BOOST_AUTO_TEST_CASE(programs_in_vain_are_not_kept) {
+  const ProgramCache cache;
+  const Tensor x = counted({8});
+  const uint64_t before = metrics().disk_writes;
+  const auto sum_of = [&](int terms, int kind) {
+    Tensor y = x;
+    for (int i = 0; i < terms; ++i) y = kind == 0 ? y + x : y * x;
+    return y;
+  };
+  const std::string text = fresh::standard_error_of([&] {
+    for (int i = 1; i <= 60; ++i) sum_of(i, 0).eval();
+  });
+  BOOST_TEST(fresh::contains(text, "grows each time"), text);
+  const uint64_t kept = metrics().disk_writes - before;
+  BOOST_TEST(kept >= 30u);
+  BOOST_TEST(kept < 40u);
+  sum_of(7, 1).eval();
+  BOOST_TEST(metrics().disk_writes - before == kept + 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -151,16 +151,17 @@ BOOST_AUTO_TEST_CASE(a_miss_says_how_the_nearest_program_differs) {
   };
   const auto twice = [&](Tensor (*f)(Arg), const Tensor& t) { return f(f(t)); };
   twice(sin, x).eval();
-  BOOST_TEST(miss_of(twice(cos, x))
-                 .starts_with("the nearest program has v1 = sin float32 [n] v0; here it is v1 = cos float32 "
-                              "[n] v0 at flushes.cpp:"));
+  BOOST_TEST(
+      miss_of(twice(cos, x))
+          .starts_with("the nearest program has v1 = sin float32 [n] v0; here it is v1 = cos float32 [n=" +
+                       std::to_string(x.size()) + "] v0 at flushes.cpp:"));
   BOOST_TEST(miss_of(twice(sin, row)) == "no program begins like this one (v0 = input float32 [1])");
   const Tensor three = sin(twice(sin, x));
   cache::clear();
   twice(sin, x).eval();
   BOOST_TEST(miss_of(three).starts_with(
-      "the nearest program has v2 = sin float32 [n] v1 (kept); here it is v2 = sin float32 "
-      "[n] v1 at flushes.cpp:"));
+      "the nearest program has v2 = sin float32 [n] v1 (kept); here it is v2 = sin float32 [n=" +
+      std::to_string(x.size()) + "] v1 at flushes.cpp:"));
 }
 
 BOOST_AUTO_TEST_CASE(log_lines_go_to_their_channels) {
@@ -172,14 +173,14 @@ BOOST_AUTO_TEST_CASE(log_lines_go_to_their_channels) {
   (gaps * 2).eval();
   const std::string all = lines.text();
   BOOST_TEST(contains(all, "flush|flush by eval at flushes.cpp:"), all);
-  BOOST_TEST(contains(all, "miss|eval at flushes.cpp:171: first program of this process"), all);
+  BOOST_TEST(contains(all, "miss|eval at flushes.cpp:172: first program of this process"), all);
   BOOST_TEST(
       contains(
           all,
           "guards|generic program turned down: contiguous: v0 was row-major without gaps, now it is not"),
       all);
   BOOST_TEST(contains(all,
-                      "miss|eval at flushes.cpp:172: guard contiguous: v0 was row-major without gaps, now it "
+                      "miss|eval at flushes.cpp:173: guard contiguous: v0 was row-major without gaps, now it "
                       "is not (v0 was made at flushes.cpp:"),
              all);
   BOOST_TEST(contains(all, "memory|after the flush at flushes.cpp:"), all);
