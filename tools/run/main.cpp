@@ -81,7 +81,7 @@ Status write_text(Options o) {
   o.generate.seed = o.inputs.seed;
   Json all;
   all["generated"] = tool::generate(o.model, dtype_of(o.dtype), o.generate);
-  tool::print_generated(all["generated"]);
+  if (!o.generate.quiet) tool::print_generated(all["generated"]);
   if (!o.json.empty()) write_json(o.json, all);
   return kDone;
 }
