@@ -18,6 +18,7 @@ struct Program {
   std::vector<std::string> weight_names;
   MaybeDevice device;
   int64_t opset = 0;
+  std::vector<std::pair<std::string, std::string>> metadata;
 
   static Model load(const char* op, detail::FileBytes file, std::optional<std::filesystem::path> folder,
                     const LoadOptions& options, const Site& s);
@@ -116,6 +117,7 @@ Model Program::load(const char* op, detail::FileBytes file, std::optional<std::f
   Compiler compiler(program->file, proto, external, options.device);
   program->graph = compiler.compile();
   program->opset = compiler.version();
+  for (const auto& [key, value] : proto.metadata_props) program->metadata.emplace_back(key, value);
   for (const ValueInfoProto& v : proto.graph->input) {
     std::optional<ValueInfo> info = described(v, "input", compiler.problems());
     const bool initialized = std::any_of(proto.graph->initializer.begin(), proto.graph->initializer.end(),
@@ -146,6 +148,10 @@ std::span<const ValueInfo> Model::outputs() const {
   return program_ ? program_->outputs : std::span<const ValueInfo>();
 }
 int64_t Model::opset() const { return program_ ? program_->opset : 0; }
+const std::vector<std::pair<std::string, std::string>>& Model::metadata() const {
+  static const auto& none = *new std::vector<std::pair<std::string, std::string>>;
+  return program_ ? program_->metadata : none;
+}
 
 void Model::members(nn::Visitor& visitor) {
   visitor.whole(*this, this, sizeof *this);

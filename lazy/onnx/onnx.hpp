@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -58,6 +59,8 @@ class Model : public nn::Module {
   std::span<const ValueInfo> outputs() const;
   /// Returns the version of the default domain's opset.
   int64_t opset() const;
+  /// Returns what the file says besides, keys and values in its order: a recogniser's characters, a licence.
+  const std::vector<std::pair<std::string, std::string>>& metadata() const;
 
   /// Records the model. Error for an input that is missing or unknown; DtypeError and ShapeError for one that
   /// is not as described; what lazy's functions throw, with the node's name, for what an op can't do.

@@ -52,6 +52,7 @@ BOOST_AUTO_TEST_CASE(describes_inputs_and_outputs) {
       (m.inputs()[0].shape == std::vector<onnx::Extent>{std::string("batch"), int64_t{2}, int64_t{3}}));
   BOOST_TEST(m.outputs()[0].name == "y");
   BOOST_TEST(m.opset() == 17);
+  BOOST_TEST(m.metadata().empty());
 }
 
 BOOST_AUTO_TEST_CASE(arithmetic_on_shapes_computes_nothing_and_one_program_serves_all_sizes) {
@@ -323,6 +324,20 @@ BOOST_AUTO_TEST_CASE(an_output_may_be_there_twice) {
   const onnx::Model m = load_model(
       Graph{.inputs = {any("x")}, .outputs = {any("y"), any("y")}, .nodes = {node("Neg", {"x"}, {"y"})}});
   BOOST_TEST(m(std::vector<Tensor>{tensor({1.f})}).size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(metadata_is_in_the_files_order) {
+  Graph g;
+  g.inputs = {any("x")};
+  g.outputs = {any("y")};
+  g.nodes = {node("Neg", {"x"}, {"y"})};
+  Message m = model(g);
+  m.message(14, Message().text(1, "licence").text(2, "none"));
+  m.message(14, Message().text(1, "a").text(2, ""));
+  const onnx::Model loaded = load_model(m.bytes());
+  const std::vector<std::pair<std::string, std::string>> expected{{"licence", "none"}, {"a", ""}};
+  BOOST_TEST((loaded.metadata() == expected));
+  BOOST_TEST(onnx::Model().metadata().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -234,6 +234,7 @@ ModelProto read_model(const detail::FileBytes& file) {
       case 3: model.producer_version = m.bytes(*f, "producer_version"); break;
       case 7: model.graph = graph_of(Message(m, *f)); break;
       case 8: model.opset_import.push_back(opset_of(Message(m, *f))); break;
+      case 14: model.metadata_props.push_back(entry_of(Message(m, *f))); break;
       case 20: model.training = true; break;
       case 25: model.functions.push_back(function_of(Message(m, *f))); break;
       default: break;
