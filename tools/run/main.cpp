@@ -9,6 +9,7 @@
 
 #include "lazy/lazy.hpp"
 #include "support/text.hpp"
+#include "tools/run/chart.hpp"
 #include "tools/run/describe.hpp"
 #include "tools/run/generate.hpp"
 #include "tools/run/inputs.hpp"
@@ -25,7 +26,7 @@ namespace {
 enum Status { kDone = 0, kDiffers = 1, kUsage = 2, kFailed = 3 };
 
 struct Options {
-  std::string model, json, device, dtype;
+  std::string model, json, device, dtype, picture;
   bool show = false, bench = false;
   int threads = 0;
   tool::InputOptions inputs;
@@ -45,6 +46,15 @@ void write_json(const std::string& path, const Json& all) {
   if (!out.flush()) throw Error("cannot write " + path);
 }
 
+/// Draws in which kernels the time of calls goes.
+void draw_shares(const Options& o, const Json& bench) {
+  std::vector<tool::Bar> bars;
+  for (const Json& k : bench["kernels"]) bars.emplace_back(k["kernel"], k["share"]);
+  const double p50 = bench["latency_ms"]["p50"];
+  tool::write_chart(o.picture, o.model + ": kernels' shares of a call of " + text::formatted("%.3g ms", p50),
+                    bars);
+}
+
 /// Runs the model, and does with the outputs what the command line says. Returns false if a check fails.
 bool run(tool::Model& model, const Options& o, Json& all) {
   const bool quiet = o.json == "-";
@@ -55,6 +65,7 @@ bool run(tool::Model& model, const Options& o, Json& all) {
     all["bench"] = tool::measure(model, inputs, o.measure);
     all["bench"]["load_ms"] = load_ms;
     if (!quiet) tool::print_measurement(all["bench"]);
+    if (!o.picture.empty()) draw_shares(o, all["bench"]);
     if (o.outputs.files.empty() && o.outputs.checks.empty() && o.outputs.top == 0) return true;
   }
   const NamedTensors outputs = model(inputs);
@@ -159,7 +170,15 @@ void add_options(CLI::App& app, Options& o) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("[CALLS]");
   app.add_option("--kernels", o.measure.kernels,
-                 "with --bench: the kernels that take most of the time, so many");
+                 "with --bench: so many kernels, and kinds of them, that take most of the time; 0: none")
+      ->capture_default_str();
+  app.add_option("--picture", o.picture, "with --bench: draw the kernels' shares as bars, .svg or .png")
+      ->needs("--bench")
+      ->check([](const std::string& path) {
+        const bool known = tool::has_ending(path, ".svg") || tool::has_ending(path, ".png");
+        return known ? std::string() : "'" + path + "' is no .svg or .png file";
+      })
+      ->type_name("FILE");
 }
 
 void add_generation(CLI::App& app, Options& o) {

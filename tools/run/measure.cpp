@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -47,48 +48,100 @@ std::string without_line(const std::string& name) {
   return name;
 }
 
-/// Says in what kernels the time of calls goes, by a recording of them.
-Json kernel_shares(const std::function<void()>& call, int most) {
-  char path[] = "/tmp/lazy-run-XXXXXX";
-  const int fd = ::mkstemp(path);
-  if (fd < 0) throw Error("lazy-run: cannot make a file in /tmp");
-  ::close(fd);
-  profile::start(path);
-  const auto begin = Clock::now();
-  for (int i = 0; i < 20 && (i < 3 || ms_since(begin) < 500); ++i) call();
-  profile::stop();
-  std::ifstream in(path);
-  const Json trace = Json::parse(in, nullptr, false);
-  ::unlink(path);
+/// Holds a temporary file, which goes with it.
+class TemporaryFile {
+ public:
+  TemporaryFile() {
+    std::error_code none;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(none);  // TMPDIR, else /tmp
+    path_ = ((none ? "/tmp" : folder) / "lazy-run-XXXXXX").string();
+    const int fd = ::mkstemp(path_.data());
+    if (fd < 0) throw Error("lazy-run: cannot make a file in " + folder.string());
+    ::close(fd);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  ~TemporaryFile() { ::unlink(path_.c_str()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// Adds up times of what has a name.
+class Shares {
+ public:
+  void add(const std::string& name, double microseconds) {
+    Sum& s = sums_[name];
+    s.microseconds += microseconds, s.runs += 1;
+    all_ += microseconds;
+  }
+  /// Returns the largest shares, `most` at most.
+  Json largest(const char* key, int most) const {
+    std::vector<std::pair<std::string, Sum>> order(sums_.begin(), sums_.end());
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+      return a.second.microseconds > b.second.microseconds;
+    });
+    Json shares = Json::array();
+    for (size_t i = 0; i < order.size() && i < static_cast<size_t>(most); ++i)
+      shares.push_back({{key, order[i].first},
+                        {"share", all_ > 0 ? order[i].second.microseconds / all_ : 0},
+                        {"runs", order[i].second.runs}});
+    return shares;
+  }
+
+ private:
   struct Sum {
     double microseconds = 0;
     int64_t runs = 0;
   };
-  std::map<std::string, Sum> sums;
-  double all = 0;
+  std::map<std::string, Sum> sums_;
+  double all_ = 0;
+};
+
+/// Returns what a kernel computes, and the node of the model that it is named by, or the line of the model's
+/// source.
+std::string kernel_name(const Json& event) {
+  std::string name = without_line(event.value("name", ""));
+  if (event.contains("args") && event["args"].contains("purpose"))
+    name += ", " + event["args"]["purpose"].get<std::string>();
+  return name;
+}
+
+/// Returns the name of a kernel without the line that it is named by: "contract_multiply".
+std::string operation(const std::string& name) {
+  const size_t ending = std::min(name.rfind(".cpp_"), name.rfind(".hpp_"));
+  if (ending == name.npos) return name;
+  // Names of ops and files have underscores of their own: files of this tool and of models are known.
+  for (const char* const file : {"_measure.cpp_", "_replay.hpp_", "_onnx_model.cpp_", "_pretrained_model.cpp_"})
+    if (const size_t at = name.find(file); at != name.npos) return name.substr(0, at);
+  return name.substr(0, name.rfind('_', ending));
+}
+
+/// Adds to `m` in which kernels, and which kinds of them, the time of calls goes, by a recording. The calls
+/// are new ones: what they record is named while a recording is wanted.
+void add_shares(const std::function<std::function<void()>()>& make_call, int most, Json& m) {
+  const TemporaryFile file;
+  profile::start(file.path());
+  const std::function<void()> call = make_call();
+  for (int i = 0; i < 3; ++i) call();
+  profile::start(file.path());  // what was before is no part of it
+  const auto begin = Clock::now();
+  for (int i = 0; i < 20 && (i < 3 || ms_since(begin) < 500); ++i) call();
+  profile::stop();
+  std::ifstream in(file.path());
+  const Json trace = Json::parse(in, nullptr, false);
   if (!trace.is_object() || !trace.contains("traceEvents"))
     throw Error("lazy-run: the recording can't be read");
+  Shares kernels, operations;
   for (const Json& e : trace["traceEvents"]) {
+    const std::string name = e.value("name", "");
     if (e.value("ph", "") != "X" || e.value("cat", "") != "kernel") continue;
-    std::string name = without_line(e.value("name", ""));
     if (name.starts_with("tile_group")) continue;  // its kernels are there by themselves
-    if (e.contains("args") && e["args"].contains("purpose"))
-      name += " (" + e["args"]["purpose"].get<std::string>() + ")";
-    Sum& s = sums[name];
-    s.microseconds += e.value("dur", 0.0);
-    s.runs += 1;
-    all += e.value("dur", 0.0);
+    kernels.add(kernel_name(e), e.value("dur", 0.0));
+    operations.add(operation(name), e.value("dur", 0.0));
   }
-  std::vector<std::pair<std::string, Sum>> order(sums.begin(), sums.end());
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return a.second.microseconds > b.second.microseconds;
-  });
-  Json shares = Json::array();
-  for (size_t i = 0; i < order.size() && i < static_cast<size_t>(most); ++i)
-    shares.push_back({{"kernel", order[i].first},
-                      {"share", all > 0 ? order[i].second.microseconds / all : 0},
-                      {"runs", order[i].second.runs}});
-  return shares;
+  m["operations"] = operations.largest("operation", most);
+  m["kernels"] = kernels.largest("kernel", most);
 }
 
 }  // namespace
@@ -160,9 +213,27 @@ Json measure(Model& model, const NamedTensors& inputs, const MeasureOptions& o) 
   m["kernels_per_call"] = static_cast<double>(after.launches - warm.launches) / calls;
   m["flushes_per_call"] = static_cast<double>(after.flushes - warm.flushes) / calls;
   m["peak_memory_bytes"] = status_bytes("VmHWM");
-  if (o.kernels > 0) m["kernels"] = kernel_shares(call, o.kernels);
+  const bool in_session = m["session"].is_boolean();
+  const auto new_call = [&] {
+    const Calls again = model.calls(inputs, o.threads);
+    return in_session ? again.of_session : again.plain;
+  };
+  if (o.kernels > 0) add_shares(new_call, o.kernels, m);
   return m;
 }
+
+namespace {
+
+void print_shares(const Json& m, const char* title, const char* key) {
+  if (!m.contains(title)) return;
+  std::cout << title << '\n';
+  for (const Json& k : m[title]) {
+    std::cout << "  " << text::formatted("%5.1f", 100 * k["share"].get<double>()) << "%  "
+              << text::printable(k[key].get<std::string>()) << '\n';
+  }
+}
+
+}  // namespace
 
 void print_measurement(const Json& m) {
   const auto number = [&](const Json& v, const char* format = "%.3f") {
@@ -183,11 +254,8 @@ void print_measurement(const Json& m) {
             << "on          " << m["processor"].get<std::string>() << ", " << m["threads"] << " threads\n";
   if (m["session"].is_string())
     std::cout << "without a session: " << text::printable(m["session"].get<std::string>()) << '\n';
-  if (!m.contains("kernels")) return;
-  std::cout << "kernels\n";
-  for (const Json& k : m["kernels"])
-    std::cout << "  " << number(Json(100 * k["share"].get<double>()), "%5.1f") << "%  "
-              << k["kernel"].get<std::string>() << '\n';
+  print_shares(m, "operations", "operation");
+  print_shares(m, "kernels", "kernel");
 }
 
 }  // namespace lazy::tool

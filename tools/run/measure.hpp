@@ -9,7 +9,7 @@ namespace lazy::tool {
 struct MeasureOptions {
   int calls = 0;    // 0: as many as fit in two seconds, at least 10
   int threads = 0;  // that a call uses at most; 0: all
-  int kernels = 0;  // of so many kernels the share of the time is said
+  int kernels = 5;  // of so many kernels, and kinds of them, the share of the time is said
 };
 
 /// Calls the model through a session, or as it is where a session can't ("session" then says why not), and

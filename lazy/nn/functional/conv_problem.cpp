@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include "support/profile.hpp"
 
 namespace lazy::detail {
 namespace {
@@ -22,9 +23,16 @@ constexpr Purposes kPurposes[] = {LAZY_PURPOSES("conv"), LAZY_PURPOSES("conv1d")
 
 }  // namespace
 
-const Purposes& purposes_of(std::string_view name) {
-  return *std::find_if(std::begin(kPurposes), std::end(kPurposes),
-                       [&](const Purposes& p) { return p.name == name; });
+Purposes purposes_of(std::string_view name) {
+  Purposes p = *std::find_if(std::begin(kPurposes), std::end(kPurposes),
+                             [&](const Purposes& one) { return one.name == name; });
+  if (!profile::on()) [[likely]]
+    return p;
+  const char* const node = jit::Purpose::current();
+  if (!node || !std::string_view(node).starts_with("node '")) return p;
+  for (const char** const text : {&p.weights, &p.windows, &p.products, &p.image})
+    *text = profile::intern(std::string(node) + ": " + *text);
+  return p;
 }
 
 void Problem::mismatch(const std::string& why) const {

@@ -12,7 +12,9 @@ namespace lazy::detail {
 struct Purposes {
   const char *name, *weights, *windows, *products, *image;
 };
-const Purposes& purposes_of(std::string_view name);
+/// Returns them; of a node of a model's file that is recorded while somebody wants a trace with the node
+/// before them.
+Purposes purposes_of(std::string_view name);
 
 /// Holds a call's operands, of the result's dtype or integers that convert to it, and its options for each
 /// spatial axis.
@@ -26,7 +28,7 @@ struct Problem {
   ChannelLayout layout;
   DType result;                // in which products are summed
   jit::Preferences prefers{};  // of the backend, once the convolution is expanded
-  const Purposes& purposes = purposes_of(name);
+  const Purposes purposes = purposes_of(name);
 
   int spatial() const { return given->shape.size() - 2; }
   /// Has the convolution be computed channels last, where channels first are asked for but its image or

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "jit/graph/record.hpp"
+#include "support/profile.hpp"
+
 namespace lazy::onnx {
 namespace {
 
@@ -62,6 +65,8 @@ void record(const Step& step, const Environment& environment, const std::vector<
     return outputs.resize(step.outputs.size());
   }
   StepCall call(environment, step, values, inputs, outputs);
+  // Texts of labels stay for ever: there are some only while somebody wants a trace.
+  const jit::Purpose label(profile::on() ? profile::intern(describe(step.node)) : nullptr);
   if (step.op->known && step.op->known(call)) return;
   step.op->record(call);
 }
