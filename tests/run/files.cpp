@@ -89,6 +89,16 @@ std::string sound() {
   return all;
 }
 
+/// Writes a folder with a small model and its tokenizer, of 450 tokens.
+void write_gpt2(const std::string& name, int64_t positions, const char* tokenizer) {
+  manual_seed(1);
+  const models::GPT2 model(
+      {.vocab_size = 450, .n_positions = positions, .n_embd = 8, .n_layer = 1, .n_head = 2});
+  models::save_pretrained(model, folder + "/" + name);
+  std::filesystem::copy_file(tokenizer, folder + "/" + name + "/tokenizer.json",
+                             std::filesystem::copy_options::overwrite_existing);
+}
+
 }  // namespace
 
 int main(int, char** argv) {
@@ -117,12 +127,8 @@ int main(int, char** argv) {
   picture(_, slice(0, 4), 0) = 255;
   write_png(folder + "/half.png", picture);
   write("sound.wav", sound());
-  manual_seed(1);
-  models::save_pretrained(
-      models::GPT2({.vocab_size = 450, .n_positions = 32, .n_embd = 8, .n_layer = 1, .n_head = 2}),
-      folder + "/gpt2");
-  std::filesystem::copy_file(argv[2], folder + "/gpt2/tokenizer.json",
-                             std::filesystem::copy_options::overwrite_existing);
+  write_gpt2("gpt2", 32, argv[2]);
+  write_gpt2("gpt2_long", 100000, argv[2]);
   write("labels.txt", "cat\ndog\n");
   return 0;
 }

@@ -9,6 +9,7 @@
 #include "support/text.hpp"
 #include "tools/run/measure.hpp"
 #include "tools/run/names.hpp"
+#include "tools/run/quantise.hpp"
 
 namespace lazy::tool {
 namespace {
@@ -56,6 +57,7 @@ Json generate(const std::filesystem::path& path, MaybeDType dtype, const Generat
                      "' is no folder of a model with its tokenizer, and no file .gguf");
   const auto begin = Clock::now();
   pretrained::Model model = pretrained::load(path, {.dtype = dtype}, Site());
+  if (o.int8) quantise(model);
   const text::CausalModel causal(model, Site());
   const text::Tokenizer tokenizer = text::load_tokenizer(path, Site());
   const auto loaded = Clock::now();

@@ -18,6 +18,7 @@ struct GenerateOptions {
   double temperature = 1, top_p = 1, min_p = 0;
   uint64_t seed = 0;
   bool greedy = false;
+  bool int8 = false;   // the model is quantised first
   bool quiet = false;  // the text is in what is returned alone
 };
 

@@ -27,7 +27,7 @@ enum Status { kDone = 0, kDiffers = 1, kUsage = 2, kFailed = 3 };
 
 struct Options {
   std::string model, json, device, dtype, picture;
-  bool show = false, bench = false;
+  bool show = false, bench = false, int8 = false;
   int threads = 0;
   tool::InputOptions inputs;
   tool::OutputOptions outputs;
@@ -51,14 +51,34 @@ void draw_shares(const Options& o, const Json& bench) {
   std::vector<tool::Bar> bars;
   for (const Json& k : bench["kernels"]) bars.emplace_back(k["kernel"], k["share"]);
   const double p50 = bench["latency_ms"]["p50"];
-  tool::write_chart(o.picture, o.model + ": kernels' shares of a call of " + text::formatted("%.3g ms", p50),
+  tool::write_chart(o.picture, std::filesystem::path(o.model).filename().string() + ": kernels' shares of a call of " + text::formatted("%.3g ms", p50),
                     bars);
+}
+
+/// Quantises the model, and says what its outputs differ by.
+void use_int8(tool::Model& model, const NamedTensors& inputs, bool quiet, Json& all) {
+  const NamedTensors before = model(inputs);
+  for (const auto& [name, t] : before) Tensor(t).eval();
+  const tool::Quantised q = model.quantise();
+  all["int8"] = {{"layers", q.layers},
+                 {"bytes_before", q.bytes_before},
+                 {"bytes_after", q.bytes_after},
+                 {"outputs", tool::differences(model(inputs), before)}};
+  if (quiet) return;
+  std::cout << "int8  " << q.layers << " layers, weights of "
+            << text::human_size(static_cast<uint64_t>(q.bytes_before)) << " became "
+            << text::human_size(static_cast<uint64_t>(q.bytes_after)) << '\n';
+  for (const Json& d : all["int8"]["outputs"])
+    std::cout << "  " << d["output"].get<std::string>() << "  differs by "
+              << text::formatted("%.3g", d["relative"].get<double>()) << " of its norm, "
+              << text::formatted("%.3g", d["largest"].get<double>()) << " at most\n";
 }
 
 /// Runs the model, and does with the outputs what the command line says. Returns false if a check fails.
 bool run(tool::Model& model, const Options& o, Json& all) {
   const bool quiet = o.json == "-";
   const NamedTensors inputs = tool::make_inputs(model, o.inputs);
+  if (o.int8) use_int8(model, inputs, quiet, all);
   // Measured first: a call before would have compiled what the first one is measured for.
   if (o.bench) {
     const double load_ms = all["load_ms"];
@@ -88,6 +108,7 @@ MaybeDType dtype_of(const std::string& name) {
 }
 
 Status write_text(Options o) {
+  o.generate.int8 = o.int8;
   o.generate.quiet = o.json == "-";
   o.generate.seed = o.inputs.seed;
   Json all;
@@ -99,6 +120,8 @@ Status write_text(Options o) {
 
 Status work(const Options& o) {
   if (o.generate.prompt) return write_text(o);
+  if (o.int8 && !o.bench && o.inputs.given.empty())
+    throw tool::UsageError("--int8: needs inputs, --bench or --generate");
   const std::unique_ptr<tool::ModelFile> file = tool::open_model(o.model);
   const bool shows = o.show || (!o.bench && o.inputs.given.empty());
   Json all;
@@ -211,6 +234,8 @@ void add_settings(CLI::App& app, Options& o) {
       ->type_name("FILE");
   app.add_option("--threads", o.threads, "threads of the CPU; all if not given")->check(CLI::PositiveNumber);
   app.add_option("--device", o.device, "where the model runs")->check(CLI::IsMember({"cpu", "cuda", "auto"}));
+  app.add_flag("--int8", o.int8,
+               "compute linear maps and convolutions of a folder's model in int8, and say what that changes");
   app.add_option("--dtype", o.dtype, "of the weights")
       ->check(CLI::IsMember({"float32", "bfloat16", "float16"}));
   app.footer(

@@ -30,6 +30,11 @@ struct Calls {
   std::function<void()> of_session, plain;
 };
 
+/// Says what was quantised.
+struct Quantised {
+  int64_t layers = 0, bytes_before = 0, bytes_after = 0;  // of their weights
+};
+
 class Model {
  public:
   virtual ~Model() = default;
@@ -39,6 +44,9 @@ class Model {
   virtual NamedTensors operator()(const NamedTensors& inputs) = 0;
   /// Returns calls with these inputs, valid while they and the model live.
   virtual Calls calls(const NamedTensors& inputs, int threads) = 0;
+  /// Has linear maps and convolutions be computed in int8, what they are given rounded in each call.
+  /// UsageError for a model that has no layers to do it in.
+  virtual Quantised quantise() = 0;
 };
 
 /// Holds a file, or a folder, that has a model.

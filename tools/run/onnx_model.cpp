@@ -8,6 +8,7 @@
 #include "lazy/onnx/model/tensor.hpp"
 #include "lazy/onnx/onnx.hpp"
 #include "tools/run/model.hpp"
+#include "tools/run/names.hpp"
 
 namespace lazy::tool {
 namespace {
@@ -111,6 +112,9 @@ class OnnxModel final : public Model {
   const std::vector<Value>& outputs() const override { return outputs_; }
   NamedTensors operator()(const NamedTensors& in) override { return model_(in, Site()); }
   Calls calls(const NamedTensors& inputs, int threads) override;
+  Quantised quantise() override {
+    throw UsageError("--int8: a model in the ONNX format has nodes in the place of layers; take a folder");
+  }
 
  private:
   onnx::Model model_;

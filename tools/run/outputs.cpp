@@ -116,6 +116,23 @@ Json summarise(const NamedTensors& outputs) {
   return all;
 }
 
+Json differences(const NamedTensors& found, const NamedTensors& expected) {
+  Json all = Json::array();
+  for (const auto& [name, t] : found) {
+    const std::vector<double> a = t.to_vector<double>(), b = expected.at(name).to_vector<double>();
+    double apart = 0, norm = 0, largest = 0;
+    for (size_t i = 0; i < a.size(); ++i) {
+      const double d = a[i] - b[i];
+      apart += d * d, norm += b[i] * b[i];
+      if (!(std::abs(d) <= largest)) largest = std::abs(d);
+    }
+    all.push_back({{"output", name},
+                   {"relative", norm > 0 ? std::sqrt(apart / norm) : std::sqrt(apart)},
+                   {"largest", largest}});
+  }
+  return all;
+}
+
 void print_summary(const Json& all) {
   for (const Json& s : all) {
     std::cout << text::printable(s["name"].get<std::string>()) << "  " << s["dtype"].get<std::string>()

@@ -1,7 +1,9 @@
 // Opens folders as Hugging Face keeps models, and files in the GGUF format.
 #include "lazy/inference/session.hpp"
-#include "lazy/pretrained/pretrained.hpp"
+#include "lazy/quant/quantize.hpp"
 #include "tools/run/model.hpp"
+#include "tools/run/names.hpp"
+#include "tools/run/quantise.hpp"
 
 namespace lazy::tool {
 namespace {
@@ -39,6 +41,7 @@ class PretrainedModel final : public Model {
     return model_(in, Site());
   }
   Calls calls(const NamedTensors& inputs, int threads) override;
+  Quantised quantise() override { return tool::quantise(model_); }
 
  private:
   pretrained::Model model_;
@@ -127,6 +130,17 @@ class PretrainedFile final : public ModelFile {
 };
 
 }  // namespace
+
+Quantised quantise(pretrained::Model& model) {
+  Quantised q;
+  for (const quant::Change& c : quant::quantize_(model, quant::int8_dynamic(), Site())) {
+    q.layers += 1;
+    q.bytes_before += c.bytes_before, q.bytes_after += c.bytes_after;
+  }
+  if (q.layers == 0)
+    throw UsageError("--int8: a " + model.name() + " has no linear maps or convolutions that could be");
+  return q;
+}
 
 std::unique_ptr<ModelFile> open_pretrained(const std::filesystem::path& path) {
   return std::make_unique<PretrainedFile>(path);
