@@ -8,7 +8,6 @@
 #include "jit/key/captured_graph.hpp"
 #include "jit/key/report.hpp"
 #include "jit/observe/profile.hpp"
-#include "jit/observe/summary_events.hpp"
 #include "support/site.hpp"
 
 namespace lazy::jit {
@@ -35,7 +34,7 @@ class FlushReporting {
   /// The program is about to run for these values.
   void runs(const Program& p, const CapturedGraph& f, const Backend& backend) {
     if (told()) describe(p, f);
-    if (times_.start && summary::on()) summary::runs(cause_, site_, backend);
+    if (times_.start) event::runs(cause_, site_, backend);
   }
   /// The flush ends with the exception that is being handled.
   void failed() const noexcept;

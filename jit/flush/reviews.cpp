@@ -112,7 +112,10 @@ void tell_of_asking(const Reviewed& r, double share) {
                     lazy::to_string(r.site) + " " + often + "; these flushes take " + percent +
                     ": let one thread do a chain of steps, or eval() before values are handed over");
   if (!is_asking(r.cause)) return;
+  // What a loop carries on is computed with what comes next, if nobody asks in between. Where nothing is
+  // carried, as in a loop over batches, asking later only makes larger graphs.
   const int64_t carried = carried_bytes(r.captured);
+  if (carried == 0 && config::get().hints != config::Hints::all) return;
   hint("asking", r.site,
        std::string(name_of(r.cause)) + "() at " + lazy::to_string(r.site) + " asked for a value " + often +
            "; these flushes take " + percent +

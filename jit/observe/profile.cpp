@@ -8,11 +8,11 @@
 #include <memory>
 #include <utility>
 
-#include "jit/observe/summary_events.hpp"
 #include "jit/plan/names.hpp"
 #include "jit/plan/tiling/tile_group.hpp"
 #include "support/lock.hpp"
 #include "support/metrics.hpp"
+#include "support/summarise.hpp"
 
 namespace lazy::jit::event {
 namespace {
@@ -69,6 +69,7 @@ struct Facts {
 namespace {
 
 thread_local const Facts* running = nullptr;  // facts of the run under way
+thread_local const Backend* running_on = nullptr;
 
 /// Returns "main.cpp:14" of "path/main.cpp:14".
 std::string_view without_path(std::string_view at) {
@@ -232,7 +233,9 @@ void put_launch(profile::Ticks start, profile::Ticks end, const Program& p, cons
   profile::put(kLaunch, start, end, &facts_of(p).steps[static_cast<size_t>(&s - p.steps.data())],
                bits(a.bytes) << 32 | bits(a.flops),
                metric::live() << 16 | std::min<uint64_t>(parts, kMostParts) << 1 | uint64_t{in_tile_group});
-  if (summary::on()) summary::launched(name_of(p, s), end - start, a, parts);
+  if (summarise::on())
+    summarise::launched({name_of(p, s), end - start, a.bytes, a.flops,
+                         running_on ? running_on->least_ns(a.bytes, a.flops, parts) : 0});
 }
 
 const char* interned(const std::string& s) { return s.empty() ? nullptr : profile::intern(s); }
@@ -258,9 +261,16 @@ void name_run(const Program& p, const CapturedGraph& captured) {
   running = &make_facts(p, &captured);
 }
 
+void runs(Cause cause, const Site& site, const Backend& backend) {
+  running_on = &backend;
+  if (summarise::on()) summarise::runs({name_of(cause), site});
+}
+
 void flush(const FlushTimes& t, const FlushReport& r, Cause cause, const Site& site, const Program& p) {
   const profile::Ticks end = profile::now();
-  if (summary::on()) summary::flushed(t.start, end, r, p.nodes);
+  if (summarise::on())
+    summarise::flushed({name_of(cause), site},
+                       {t.start, end, r.hit, r.load_ns, r.compile_ns, p.nodes, r.miss});
   profile::put(kFlush, t.start, end, &facts_of(p), site, r.miss.empty() ? nullptr : interned(r.miss),
                metric::live() << 8 | static_cast<uint64_t>(cause) << 1 | uint64_t{r.hit}, t.first_op,
                two(t.start, t.keyed, r.looked_up), two(t.start, r.checked, t.ready));

@@ -19,6 +19,8 @@ extern const profile::Kind kSimplify, kFuse, kLower, kTileGroups, kVerify;
 
 void compiled(profile::Ticks start, const Program&);
 void codegen(profile::Ticks start, const std::string& kernel, size_t bytes);
+/// Notes that the calling thread is about to run a flush's program.
+void runs(Cause, const Site&, const Backend&);
 void flush(const FlushTimes&, const FlushReport&, Cause, const Site&, const Program&);
 void failed_flush(const FlushTimes&, Cause, const Site&, const char* what);
 void guard(const Guard&, int64_t actual, const Program&);

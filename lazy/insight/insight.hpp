@@ -15,9 +15,9 @@
 
 #include "jit/flush/no_flush.hpp"
 #include "jit/key/report.hpp"
-#include "jit/observe/summarise.hpp"
 #include "support/metrics.hpp"
 #include "support/profile.hpp"
+#include "support/summarise.hpp"
 
 namespace lazy {
 
@@ -45,7 +45,7 @@ Explanation explain(F&& f) {
 ///   std::cout << lazy::summary([&] { train(model); });
 template <std::invocable F>
 Summary summary(F&& f) {
-  const jit::Summarising all;
+  const Summarising all;
   std::forward<F>(f)();
   return all.summary();
 }

@@ -82,8 +82,9 @@ const std::map<std::string, std::string>& excluded() {
         {"default_device", "set_default_device", "is_available", "cuda_device_count", "describe",
          "synchronize", "machine", "set_arena", "set_default_dtype", "get_default_dtype", "default_generator",
          "manual_seed", "release_memory"});
-    add("runs or reports what was recorded", {"eval", "explain", "to_string", "format", "get_printoptions",
-                                              "set_printoptions", "mark_dynamic", "mark_static"});
+    add("runs or reports what was recorded",
+        {"eval", "explain", "summary", "to_string", "format", "get_printoptions", "set_printoptions",
+         "mark_dynamic", "mark_static"});
     add("takes C++ values or memory: the cases' own tensors are made so",
         {"tensor", "from_span", "from_blob"});
     add("gives no tensor", {"finfo", "iinfo", "slice", "dtype_of", "ix_", "begin", "end"});

@@ -1,20 +1,18 @@
-#include "jit/observe/summarise.hpp"
+#include "support/summarise.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <tuple>
 
-#include "jit/backend/backend.hpp"
-#include "jit/observe/summary_events.hpp"
 #include "support/lock.hpp"
 #include "support/log.hpp"
 
-namespace lazy::jit {
+namespace lazy {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Where = std::tuple<std::string_view, uint32_t, Cause>;  // file, line
+using Key = std::tuple<std::string_view, uint32_t, std::string_view>;  // file, line, cause
 
 struct KernelCost {
   uint64_t launches = 0;
@@ -37,7 +35,7 @@ struct Row {
 
 class Summarising::Impl {
  public:
-  std::map<Where, Row> rows;
+  std::map<Key, Row> rows;
   size_t hints_before = logging::hints().size();
   profile::Ticks start = profile::now();
   profile::Ticks since = start;  // flushes that began earlier don't count
@@ -53,7 +51,7 @@ class Summarising::Impl {
     for (const auto& [where, r] : rows) {
       if (r.flushes == 0) continue;
       SummaryRow& row = s.rows.emplace_back();
-      row.cause = name_of(std::get<Cause>(where));
+      row.cause = std::get<2>(where);
       row.at = r.site.line() ? lazy::to_string(r.site) : "an unknown line";
       row.flushes = r.flushes, row.hits = r.hits, row.loaded = r.loaded, row.compiled = r.compiled;
       row.flush_ms = static_cast<double>(r.in) * ms;
@@ -69,14 +67,16 @@ class Summarising::Impl {
     return s;
   }
 
-  static Where where(Cause c, const Site& s) { return {s.file_name(), s.line(), c}; }
+  static Key key(const summarise::Where& w) {
+    return {w.site.file_name(), w.site.line(), w.cause ? w.cause : ""};
+  }
 };
 
 namespace {
 
 using Impl = Summarising::Impl;
 
-constinit Mutex mutex;
+constinit Mutex all_lock;
 constinit std::atomic<int> wanted{0};
 using All = std::vector<Impl*>;
 constinit All* all_of_them = nullptr;  // never destroyed: tensors may outlive static destruction
@@ -87,7 +87,7 @@ All& all(const Hold<Mutex>& hold) {
 
 void add(Impl& i) {
   {
-    const Hold hold(mutex);
+    const Hold hold(all_lock);
     all(hold).push_back(&i);
   }
   wanted.fetch_add(1, std::memory_order_relaxed);
@@ -95,9 +95,7 @@ void add(Impl& i) {
 
 /// Holds what the calling thread runs, and when its latest flush ended.
 struct OfThread {
-  Cause cause{};
-  Site site{};
-  const Backend* backend = nullptr;
+  summarise::Where where;
   bool flushed = false;
   profile::Ticks end = 0;
 };
@@ -122,7 +120,7 @@ bool of_process() noexcept {
         const Impl* const i = impl.load(std::memory_order_acquire);
         std::string text;
         {
-          const Hold hold(mutex);
+          const Hold hold(all_lock);
           text = to_string(i->summary());
         }
         logging::write(logging::Channel::summary, text);
@@ -142,56 +140,53 @@ Summarising::~Summarising() {
   profile::unwatch();
   wanted.fetch_sub(1, std::memory_order_relaxed);
   {
-    const Hold hold(mutex);
+    const Hold hold(all_lock);
     std::erase(all(hold), impl_);
   }
   delete impl_;
 }
 Summary Summarising::summary() const {
-  const Hold hold(mutex);
+  const Hold hold(all_lock);
   return impl_->summary();
 }
 
-bool summary::on() noexcept { return of_process() || wanted.load(std::memory_order_relaxed) > 0; }
+bool summarise::on() noexcept { return of_process() || wanted.load(std::memory_order_relaxed) > 0; }
 
-void summary::runs(Cause cause, const Site& site, const Backend& backend) {
-  mine.cause = cause, mine.site = site, mine.backend = &backend;
-}
+void summarise::runs(const Where& w) { mine.where = w; }
 
-void summary::flushed(profile::Ticks start, profile::Ticks end, const FlushReport& report, uint64_t ops) {
-  const Hold hold(mutex);
+void summarise::flushed(const Where& w, const Flushed& f) {
+  const Hold hold(all_lock);
   for (Impl* const i : all(hold)) {
-    if (mine.flushed && mine.end >= i->since && start > mine.end)
-      if (const auto before = i->rows.find(Impl::where(mine.cause, mine.site)); before != i->rows.end())
-        before->second.after += start - mine.end;
-    if (start < i->since) continue;
-    Row& r = i->rows[Impl::where(report.cause, report.site)];
-    r.site = report.site;
+    if (mine.flushed && mine.end >= i->since && f.start > mine.end)
+      if (const auto before = i->rows.find(Impl::key(mine.where)); before != i->rows.end())
+        before->second.after += f.start - mine.end;
+    if (f.start < i->since) continue;
+    Row& r = i->rows[Impl::key(w)];
+    r.site = w.site;
     ++r.flushes;
-    if (report.load_ns) ++r.loaded;
-    else if (report.hit) ++r.hits;
-    else ++r.compiled, r.miss = report.miss;
-    r.in += end - start;
-    r.compile_ns += report.hit ? report.load_ns : report.compile_ns;
-    r.fewest = std::min(r.fewest, ops), r.most = std::max(r.most, ops);
+    if (f.load_ns) ++r.loaded;
+    else if (f.hit) ++r.hits;
+    else ++r.compiled, r.miss = f.miss;
+    r.in += f.end - f.start;
+    r.compile_ns += f.hit ? f.load_ns : f.compile_ns;
+    r.fewest = std::min(r.fewest, f.ops), r.most = std::max(r.most, f.ops);
   }
-  mine.cause = report.cause, mine.site = report.site;
+  mine.where = w;
   mine.flushed = true;
-  mine.end = end;
+  mine.end = f.end;
 }
 
-void summary::launched(const char* name, profile::Ticks ticks, const Amount& a, uint32_t parts) {
-  const double least = mine.backend ? mine.backend->least_ns(a.bytes, a.flops, parts) : 0;
-  const Hold hold(mutex);
+void summarise::launched(const Launched& l) {
+  const Hold hold(all_lock);
   for (Impl* const i : all(hold)) {
-    Row& row = i->rows[Impl::where(mine.cause, mine.site)];
-    row.site = mine.site;
-    KernelCost& k = row.kernels[name];
+    Row& row = i->rows[Impl::key(mine.where)];
+    row.site = mine.where.site;
+    KernelCost& k = row.kernels[l.name];
     ++k.launches;
-    k.ticks += ticks;
-    k.bytes += a.bytes, k.flops += a.flops;
-    k.least_ns += least;
+    k.ticks += l.ticks;
+    k.bytes += l.bytes, k.flops += l.flops;
+    k.least_ns += l.least_ns;
   }
 }
 
-}  // namespace lazy::jit
+}  // namespace lazy
