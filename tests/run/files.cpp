@@ -1,5 +1,5 @@
 // Writes what the tests of lazy-run read into the folder that is its first argument: models, arrays, a picture,
-// sound. The second one is a tokenizer of 450 tokens for a model that writes.
+// sound. The second one has tokenizers for models that write.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -89,8 +89,8 @@ std::string sound() {
   return all;
 }
 
-/// Writes a folder with a small model and its tokenizer, of 450 tokens.
-void write_gpt2(const std::string& name, int64_t positions, const char* tokenizer) {
+/// Writes a folder with a small model and its tokenizer, of 450 tokens at most.
+void write_gpt2(const std::string& name, int64_t positions, const std::string& tokenizer) {
   manual_seed(1);
   const models::GPT2 model(
       {.vocab_size = 450, .n_positions = positions, .n_embd = 8, .n_layer = 1, .n_head = 2});
@@ -127,8 +127,8 @@ int main(int, char** argv) {
   picture(_, slice(0, 4), 0) = 255;
   write_png(folder + "/half.png", picture);
   write("sound.wav", sound());
-  write_gpt2("gpt2", 32, argv[2]);
-  write_gpt2("gpt2_long", 100000, argv[2]);
+  write_gpt2("gpt2", 32, std::string(argv[2]) + "/gpt2.json");
+  write_gpt2("gpt2_long", 100000, std::string(argv[2]) + "/plain_bpe.json");  // which knows no end of a text
   write("labels.txt", "cat\ndog\n");
   return 0;
 }
