@@ -68,7 +68,8 @@ void find(const demo::Arguments& arguments) {
   const auto places = nearest.to_vector<int64_t>();
   const auto found = best.to_vector<float>();
   for (size_t i = 0; i < lines.size(); ++i)
-    std::printf("%s\n  %.3f  %s\n", lines[i].c_str(), found[i], lines[static_cast<size_t>(places[i])].c_str());
+    std::printf("%s\n  %.3f  %s\n", lines[i].c_str(), found[i],
+                lines[static_cast<size_t>(places[i])].c_str());
   std::filesystem::create_directories("out");
   save("out/embeddings.npy", vectors);
   demo::report("embedding");

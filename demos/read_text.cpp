@@ -22,9 +22,9 @@ each, by the models of a folder: *_det_*.onnx, *_cls_*.onnx and *_rec_*.onnx of 
     read_text rapidocr_onnxruntime/models
 )";
 
-constexpr int64_t kShortest = 736;                        // pixels of the side by which lines are sought
-constexpr int64_t kLineHeight = 48, kTurnedWidth = 192;   // pixels of what the other two models see
-constexpr size_t kRows = 6;                               // lines that are read together
+constexpr int64_t kShortest = 736;                       // pixels of the side by which lines are sought
+constexpr int64_t kLineHeight = 48, kTurnedWidth = 192;  // pixels of what the other two models see
+constexpr size_t kRows = 6;                              // lines that are read together
 
 onnx::Model load_part(const std::string& folder, const std::string& part) {
   std::error_code none;

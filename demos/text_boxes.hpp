@@ -20,7 +20,8 @@ std::vector<Box> find_boxes(const lazy::Tensor& probabilities);
 
 /// Reads rows of scores [n, steps, characters] as a recogniser was taught by CTC: the best character of each
 /// step, where equal neighbours are one and character 0 is none.
-std::vector<std::string> read_characters(const lazy::Tensor& scores, const std::vector<std::string>& alphabet);
+std::vector<std::string> read_characters(const lazy::Tensor& scores,
+                                         const std::vector<std::string>& alphabet);
 
 /// Draws the outline of a box into a picture [height, width, 3].
 void draw_box(lazy::Tensor& picture, const Box&);

@@ -136,8 +136,7 @@ Tensor GPT2::operator()(Arg ids, GPT2Cache& cache) const {
 }
 
 GPT2Cache GPT2::cache(IntegerArg sequences, IntegerArg positions, Site s) const {
-  return new_cache(config_.n_layer,
-                   {sequences, config_.n_head, positions, config_.n_embd / config_.n_head},
+  return new_cache(config_.n_layer, {sequences, config_.n_head, positions, config_.n_embd / config_.n_head},
                    transformer.ln_f.weight, s);
 }
 

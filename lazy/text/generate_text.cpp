@@ -15,9 +15,7 @@ class Text {
   Text(const Tokenizer& tokenizer, const TextOptions& o)
       : stream_(tokenizer), stops_(o.stop), on_text_(o.on_text) {}
   /// Takes a token; returns whether it goes on.
-  bool take(int64_t id, const Site& s) {
-    return pass(stops_.add(stream_.step(id, s))) && !stops_.found();
-  }
+  bool take(int64_t id, const Site& s) { return pass(stops_.add(stream_.step(id, s))) && !stops_.found(); }
   /// Passes on what is left.
   void finish(const Site& s) {
     std::string rest = stops_.add(stream_.finish(s));
@@ -37,8 +35,8 @@ class Text {
   const std::function<bool(std::string_view)>& on_text_;
 };
 
-std::vector<int64_t> checked_prompt(const CausalModel& model, const Tokenizer& tokenizer, std::string_view prompt,
-                                    const TextOptions& o, const Site& s) {
+std::vector<int64_t> checked_prompt(const CausalModel& model, const Tokenizer& tokenizer,
+                                    std::string_view prompt, const TextOptions& o, const Site& s) {
   const auto fail = [&](const std::string& what) { throw Error("generate_text: " + what, s); };
   for (const std::string& stop : o.stop)
     if (stop.empty()) fail("a text of stop is empty");
@@ -90,12 +88,9 @@ void follow_beams(const Step& step, models::KeyValueCache& cache, const std::vec
     if (o.on_text && !o.on_text({})) throw Ended{};
     cache.reorder(rows, s);
   };
-  const auto beams = beam_search(step, reorder, prompt,
-                                 {.beams = o.beams,
-                                  .max_new_tokens = most,
-                                  .length_penalty = o.length_penalty,
-                                  .stop_tokens = ends},
-                                 s);
+  const auto beams = beam_search(
+      step, reorder, prompt,
+      {.beams = o.beams, .max_new_tokens = most, .length_penalty = o.length_penalty, .stop_tokens = ends}, s);
   if (beams.empty()) return;
   for (const int64_t id : beams[0].tokens) {
     const bool ends_it = std::find(ends.begin(), ends.end(), id) != ends.end();

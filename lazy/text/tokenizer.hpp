@@ -96,8 +96,9 @@ class Tokenizer {
 /// Loads a tokenizer: tokenizer.json, tokenizer.model or spiece.model of SentencePiece, vocab.txt
 /// (WordPiece), or vocab.json with merges.txt (byte-level BPE); of a folder the first of these that it has.
 /// Beside it, tokenizer_config.json names special tokens. Of a file that ends in .gguf its own keys are read,
-/// tokenizer.ggml.*, of the models llama (SentencePiece's pairs) and gpt2 (byte-level BPE). IoError, with the byte, for files that can't be
-/// read or are broken; Error that lists all that is not supported, each with its path in the file.
+/// tokenizer.ggml.*, of the models llama (SentencePiece's pairs) and gpt2 (byte-level BPE). IoError, with the
+/// byte, for files that can't be read or are broken; Error that lists all that is not supported, each with
+/// its path in the file.
 Tokenizer load_tokenizer(const std::filesystem::path& path, Site s = Site::current());
 
 /// Decodes token by token: joined, what it returns is what decode() returns for all of them. A character is

@@ -1,5 +1,5 @@
-// Writes what the tests of lazy-run read into the folder that is its first argument: models, arrays, a picture,
-// sound. The second one has tokenizers for models that write.
+// Writes what the tests of lazy-run read into the folder that is its first argument: models, arrays, a
+// picture, sound. The second one has tokenizers for models that write.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

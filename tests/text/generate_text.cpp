@@ -59,7 +59,8 @@ BOOST_AUTO_TEST_CASE(a_token_takes_one_flush_and_what_comes_is_the_text) {
     seen.push_back(metrics());
     return true;
   };
-  const auto out = text::generate_text(model, tokenizer(), "A tensor", {.sampling = kGreedy, .max_new_tokens = 30, .on_text = on_text});
+  const auto out = text::generate_text(model, tokenizer(), "A tensor",
+                                       {.sampling = kGreedy, .max_new_tokens = 30, .on_text = on_text});
   BOOST_TEST(out.tokens.size() == 30u);
   BOOST_TEST(joined == out.text);
   BOOST_TEST(out.text == tokenizer().decode(out.tokens));
@@ -73,7 +74,8 @@ BOOST_AUTO_TEST_CASE(a_token_takes_one_flush_and_what_comes_is_the_text) {
   std::vector<int64_t> all = tokenizer().encode("A tensor").ids;
   const size_t before = all.size();
   for (int i = 0; i < 30; ++i)
-    all.push_back(argmax(model(from_span(all, {1, static_cast<int64_t>(all.size())}))(0, -1)).item<int64_t>());
+    all.push_back(
+        argmax(model(from_span(all, {1, static_cast<int64_t>(all.size())}))(0, -1)).item<int64_t>());
   BOOST_TEST(out.tokens == std::vector<int64_t>(all.begin() + static_cast<ptrdiff_t>(before), all.end()),
              boost::test_tools::per_element());
 }
@@ -87,11 +89,12 @@ BOOST_AUTO_TEST_CASE(texts_end_it) {
   const size_t at = whole.find("ithith");
   BOOST_TEST_REQUIRE(at != whole.npos);
   std::string joined;
-  const auto out = text::generate_text(model, t, golden["prompt"].get<std::string>(),
-                                       {.sampling = kGreedy,
-                                        .max_new_tokens = 24,
-                                        .stop = {"nowhere in it", "thit"},
-                                        .on_text = [&](std::string_view more) { return joined += more, true; }});
+  const auto out =
+      text::generate_text(model, t, golden["prompt"].get<std::string>(),
+                          {.sampling = kGreedy,
+                           .max_new_tokens = 24,
+                           .stop = {"nowhere in it", "thit"},
+                           .on_text = [&](std::string_view more) { return joined += more, true; }});
   BOOST_TEST(out.text == whole.substr(0, at + 1));
   BOOST_TEST(joined == out.text);
   BOOST_TEST((out.finish == text::Finish::stop_sequence));
@@ -135,14 +138,13 @@ BOOST_AUTO_TEST_CASE(beams_write_the_best) {
   const models::GPT2 model = small_gpt2();
   const no_grad scope;
   models::GPT2Cache cache = model.cache(3, 40);
-  const auto beams = text::beam_search([&](const Tensor& ids, int64_t) { return model(ids, cache); },
-                                       [&](const Tensor& rows) { cache.reorder(rows); },
-                                       tokenizer().encode("A tensor").ids,
-                                       {.beams = 3, .max_new_tokens = 12, .stop_tokens = {0}});
+  const auto beams =
+      text::beam_search([&](const Tensor& ids, int64_t) { return model(ids, cache); },
+                        [&](const Tensor& rows) { cache.reorder(rows); }, tokenizer().encode("A tensor").ids,
+                        {.beams = 3, .max_new_tokens = 12, .stop_tokens = {0}});
   std::vector<int64_t> best = beams[0].tokens;
   if (best.back() == 0) best.pop_back();
-  const auto out =
-      text::generate_text(model, tokenizer(), "A tensor", {.max_new_tokens = 12, .beams = 3});
+  const auto out = text::generate_text(model, tokenizer(), "A tensor", {.max_new_tokens = 12, .beams = 3});
   BOOST_TEST(out.tokens == best, boost::test_tools::per_element());
   BOOST_TEST(out.text == tokenizer().decode(best));
 }

@@ -83,7 +83,8 @@ BOOST_AUTO_TEST_CASE(other_cuttings) {
   const test::Folder folder;
   GgufFile f = small();
   f.text("tokenizer.ggml.pre", "smollm");
-  f.texts("tokenizer.ggml.tokens", {"1", "2", "12", "a", "1a"}).texts("tokenizer.ggml.merges", {"1 2", "1 a"});
+  f.texts("tokenizer.ggml.tokens", {"1", "2", "12", "a", "1a"})
+      .texts("tokenizer.ggml.merges", {"1 2", "1 a"});
   f.integers("tokenizer.ggml.token_type", {1, 1, 1, 1, 1});
   write_file(folder / "t.gguf", f.bytes());
   BOOST_TEST(text::load_tokenizer(folder / "t.gguf").encode("12a").ids == (std::vector<int64_t>{0, 1, 3}),
@@ -92,7 +93,9 @@ BOOST_AUTO_TEST_CASE(other_cuttings) {
   f.texts("tokenizer.ggml.tokens", {"Ã", "©", "Ã©", "1", "2"}).texts("tokenizer.ggml.merges", {"Ã ©"});
   write_file(folder / "t.gguf", f.bytes());
   const auto qwen = text::load_tokenizer(folder / "t.gguf");
-  BOOST_TEST(qwen.encode("e\u0301" "12").ids == (std::vector<int64_t>{2, 3, 4}),
+  BOOST_TEST(qwen.encode("e\u0301"
+                         "12")
+                     .ids == (std::vector<int64_t>{2, 3, 4}),
              boost::test_tools::per_element());
 }
 
@@ -101,10 +104,11 @@ BOOST_AUTO_TEST_CASE(errors_name_the_key) {
   BOOST_TEST(says(error_of(GgufFile()), "tokenizer.ggml.model: the key is missing"));
   BOOST_TEST(says(error_of(small().text("tokenizer.ggml.model", "bert")),
                   "tokenizer.ggml.model is 'bert', which is not supported; supported: gpt2, llama"));
-  BOOST_TEST(says(error_of(small().text("tokenizer.ggml.pre", "tekken")),
-                  "tokenizer.ggml.pre is 'tekken', which is not supported; supported: gpt-2, llama-bpe, qwen2"));
-  BOOST_TEST(says(error_of(small().integer("tokenizer.ggml.tokens", 3)),
-                  "tokenizer.ggml.tokens: expected a list"));
+  BOOST_TEST(
+      says(error_of(small().text("tokenizer.ggml.pre", "tekken")),
+           "tokenizer.ggml.pre is 'tekken', which is not supported; supported: gpt-2, llama-bpe, qwen2"));
+  BOOST_TEST(
+      says(error_of(small().integer("tokenizer.ggml.tokens", 3)), "tokenizer.ggml.tokens: expected a list"));
   BOOST_TEST(says(error_of(small().texts("tokenizer.ggml.tokens", {})), "expected tokens, found none"));
   BOOST_TEST(says(error_of(small().texts("tokenizer.ggml.tokens", {"a", "\xff"})),
                   "tokenizer.ggml.tokens[1]: expected text in UTF-8"));
@@ -120,10 +124,9 @@ BOOST_AUTO_TEST_CASE(errors_name_the_key) {
                   "tokenizer.ggml.eos_token_id: expected an id below 5, found 5"));
   BOOST_TEST(says(error_of(small().text("tokenizer.ggml.model", "llama")),
                   "tokenizer.ggml.scores: the key is missing"));
-  BOOST_TEST(says(error_of(small()
-                               .text("tokenizer.ggml.model", "llama")
-                               .reals("tokenizer.ggml.scores", {0, 0, 0, 0, 0})),
-                  "there is no piece of the type unknown"));
+  BOOST_TEST(says(
+      error_of(small().text("tokenizer.ggml.model", "llama").reals("tokenizer.ggml.scores", {0, 0, 0, 0, 0})),
+      "there is no piece of the type unknown"));
 }
 
 BOOST_AUTO_TEST_CASE(mutated_files_are_refused_or_loaded) {
@@ -140,7 +143,8 @@ BOOST_AUTO_TEST_CASE(mutated_files_are_refused_or_loaded) {
           // A quarter of the changes are near the beginning, where lengths and kinds are.
           const size_t at = r() % (r() % 4 ? bytes.size() : std::min<size_t>(bytes.size(), 600));
           if (r() % 16 == 0) bytes.resize(at + 1);
-          else bytes[at] = static_cast<char>(r() % 2 ? r() : static_cast<uint64_t>(bytes[at]) ^ (1u << r() % 8));
+          else
+            bytes[at] = static_cast<char>(r() % 2 ? r() : static_cast<uint64_t>(bytes[at]) ^ (1u << r() % 8));
         }
         write_file(folder / "t.gguf", bytes);
         try {

@@ -10,9 +10,13 @@ namespace text_test {
 /// Holds keys and values; a key that is set again has the last value.
 class GgufFile {
  public:
-  GgufFile& text(const std::string& key, const std::string& v) { return set(key, number<uint32_t>(8) + sized(v)); }
+  GgufFile& text(const std::string& key, const std::string& v) {
+    return set(key, number<uint32_t>(8) + sized(v));
+  }
   GgufFile& integer(const std::string& key, uint32_t v) { return set(key, number<uint32_t>(4) + number(v)); }
-  GgufFile& flag(const std::string& key, bool v) { return set(key, number<uint32_t>(7) + number<uint8_t>(v)); }
+  GgufFile& flag(const std::string& key, bool v) {
+    return set(key, number<uint32_t>(7) + number<uint8_t>(v));
+  }
   GgufFile& texts(const std::string& key, const std::vector<std::string>& all) {
     std::string v = list<uint64_t>(8, all.size());
     for (const std::string& t : all) v += sized(t);

@@ -40,8 +40,8 @@ std::string escaped(const std::string& s) {
 }
 
 std::string svg(const std::string& title, const std::vector<Bar>& bars, int height) {
-  std::string s = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(kWidth) + "\" height=\"" +
-                  std::to_string(height) +
+  std::string s = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(kWidth) +
+                  "\" height=\"" + std::to_string(height) +
                   "\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#282830\">\n"
                   "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
   const auto place = [](int x, int y) {

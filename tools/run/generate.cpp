@@ -90,8 +90,7 @@ Json generate(const std::filesystem::path& path, MaybeDType dtype, const Generat
   j["load_ms"] = ms_between(begin, loaded);
   if (!times.empty()) j["first_token_ms"] = ms_between(loaded, times[0]);
   const size_t n = std::min(times.size(), out.tokens.size());
-  if (n > 1)
-    j["tokens_per_second"] = static_cast<double>(n - 1) / ms_between(times[0], times[n - 1]) * 1e3;
+  if (n > 1) j["tokens_per_second"] = static_cast<double>(n - 1) / ms_between(times[0], times[n - 1]) * 1e3;
   j["peak_memory_bytes"] = status_bytes("VmHWM");
   return j;
 }
@@ -101,8 +100,10 @@ void print_generated(const Json& j) {
     return text::formatted(format, j[key].get<double>());
   };
   std::cerr << "loaded in " << number("load_ms", "%.0f") << " ms; " << j["prompt_tokens"]
-            << " tokens of the prompt, " << j["tokens"] << " new ones (" << j["finish"].get<std::string>() << ")";
-  if (j.contains("first_token_ms")) std::cerr << "; the first in " << number("first_token_ms", "%.0f") << " ms";
+            << " tokens of the prompt, " << j["tokens"] << " new ones (" << j["finish"].get<std::string>()
+            << ")";
+  if (j.contains("first_token_ms"))
+    std::cerr << "; the first in " << number("first_token_ms", "%.0f") << " ms";
   if (j.contains("tokens_per_second"))
     std::cerr << ", then " << number("tokens_per_second", "%.1f") << " a second";
   std::cerr << "; " << text::human_size(j["peak_memory_bytes"].get<uint64_t>()) << " at most\n";

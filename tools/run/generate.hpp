@@ -23,8 +23,9 @@ struct GenerateOptions {
 };
 
 /// Goes on with the prompt by the model and the tokenizer of a folder or a file in the GGUF format. The text
-/// goes to standard output as it comes; Ctrl-C ends it. Returns the text, counts, times and memory. UsageError
-/// for a file in another format, lazy::Error for what can't be read and for models that don't write.
+/// goes to standard output as it comes; Ctrl-C ends it. Returns the text, counts, times and memory.
+/// UsageError for a file in another format, lazy::Error for what can't be read and for models that don't
+/// write.
 nlohmann::ordered_json generate(const std::filesystem::path&, MaybeDType dtype, const GenerateOptions&);
 /// Prints counts, times and memory to standard error.
 void print_generated(const nlohmann::ordered_json&);

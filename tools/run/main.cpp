@@ -51,7 +51,9 @@ void draw_shares(const Options& o, const Json& bench) {
   std::vector<tool::Bar> bars;
   for (const Json& k : bench["kernels"]) bars.emplace_back(k["kernel"], k["share"]);
   const double p50 = bench["latency_ms"]["p50"];
-  tool::write_chart(o.picture, std::filesystem::path(o.model).filename().string() + ": kernels' shares of a call of " + text::formatted("%.3g ms", p50),
+  tool::write_chart(o.picture,
+                    std::filesystem::path(o.model).filename().string() + ": kernels' shares of a call of " +
+                        text::formatted("%.3g ms", p50),
                     bars);
 }
 
@@ -207,9 +209,9 @@ void add_options(CLI::App& app, Options& o) {
 void add_generation(CLI::App& app, Options& o) {
   tool::GenerateOptions& g = o.generate;
   app.add_option("--generate", g.prompt,
-                                          "go on with a text, by the model and the tokenizer of a folder or a "
-                                          "file .gguf; the other options for a run have no effect then")
-                               ->type_name("TEXT");
+                 "go on with a text, by the model and the tokenizer of a folder or a "
+                 "file .gguf; the other options for a run have no effect then")
+      ->type_name("TEXT");
   const auto add = [&](const char* name, auto& to, const char* help) {
     return app.add_option(name, to, help)->capture_default_str()->needs(app.get_option("--generate"));
   };
@@ -257,7 +259,8 @@ void add_settings(CLI::App& app, Options& o) {
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like others
   CLI::App app{
-      "Describes, runs, checks and measures a model, and has it write: a file in the ONNX or GGUF format, or a folder as "
+      "Describes, runs, checks and measures a model, and has it write: a file in the ONNX or GGUF format, or "
+      "a folder as "
       "Hugging Face keeps it.",
       "lazy-run"};
   Options o;

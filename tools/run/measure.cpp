@@ -112,7 +112,8 @@ std::string operation(const std::string& name) {
   const size_t ending = std::min(name.rfind(".cpp_"), name.rfind(".hpp_"));
   if (ending == name.npos) return name;
   // Names of ops and files have underscores of their own: files of this tool and of models are known.
-  for (const char* const file : {"_measure.cpp_", "_replay.hpp_", "_onnx_model.cpp_", "_pretrained_model.cpp_"})
+  for (const char* const file :
+       {"_measure.cpp_", "_replay.hpp_", "_onnx_model.cpp_", "_pretrained_model.cpp_"})
     if (const size_t at = name.find(file); at != name.npos) return name.substr(0, at);
   return name.substr(0, name.rfind('_', ending));
 }

@@ -26,8 +26,8 @@ void write(const Model&, const NamedTensors& outputs, const OutputOptions&);
 /// Compares outputs with files: element by element |found - expected| <= absolute + relative |expected|, NaN
 /// equal to NaN. Each check says whether it holds, how many elements differ, and where the worst one is.
 nlohmann::ordered_json check(const Model&, const NamedTensors& outputs, const OutputOptions&);
-/// Says for each output by how much it differs from another model's: the norm of the difference over the norm of
-/// what was expected, and the largest difference.
+/// Says for each output by how much it differs from another model's: the norm of the difference over the norm
+/// of what was expected, and the largest difference.
 nlohmann::ordered_json differences(const NamedTensors& found, const NamedTensors& expected);
 /// Prints them: those that don't hold to standard error.
 void print_checks(const nlohmann::ordered_json&);

@@ -145,7 +145,7 @@ struct ModelProto {
   std::string_view producer_name, producer_version;
   std::vector<OperatorSetId> opset_import;
   std::vector<FunctionProto> functions;
-  bool training = false;  // has training_info
+  bool training = false;                                                      // has training_info
   std::vector<std::pair<std::string_view, std::string_view>> metadata_props;  // keys and values
   std::optional<GraphProto> graph;
 };

@@ -92,8 +92,7 @@ Tokens read_tokens(const TokenizerKeys& k) {
   t.types = k.list_of_tokens("token_type", t.texts.size()).integers(k.site());
   for (size_t i = 0; i < t.types.size(); ++i)
     if (t.types[i] < kNormal || t.types[i] > kByte)
-      k.bad("token_type[" + std::to_string(i) + "]",
-            "expected 1 to 6, found " + std::to_string(t.types[i]));
+      k.bad("token_type[" + std::to_string(i) + "]", "expected 1 to 6, found " + std::to_string(t.types[i]));
   return t;
 }
 
@@ -131,11 +130,11 @@ constexpr const char* kQwen2Pattern =
 
 struct Cutting {
   const char* name;
-  const char* pattern;    // null: GPT-2's
-  bool single_digits;     // each digit stands alone before the pattern is looked for
-  bool is_composed;       // texts are put into NFC first
-  bool whole_words;       // a word that is a token is taken without joining
-  bool begins_with_bos;   // unless the file says otherwise
+  const char* pattern;   // null: GPT-2's
+  bool single_digits;    // each digit stands alone before the pattern is looked for
+  bool is_composed;      // texts are put into NFC first
+  bool whole_words;      // a word that is a token is taken without joining
+  bool begins_with_bos;  // unless the file says otherwise
 };
 constexpr Cutting kCuttings[] = {{"gpt-2", nullptr, false, false, false, false},
                                  {"llama-bpe", kLlama3Pattern, false, false, true, true},
