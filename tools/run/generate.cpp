@@ -86,6 +86,7 @@ Json generate(const std::filesystem::path& path, MaybeDType dtype, const Generat
   j["text"] = out.text;
   j["prompt_tokens"] = out.prompt_tokens;
   j["tokens"] = out.tokens.size();
+  j["ids"] = out.tokens;
   j["finish"] = name_of(out.finish);
   j["load_ms"] = ms_between(begin, loaded);
   if (!times.empty()) j["first_token_ms"] = ms_between(loaded, times[0]);
