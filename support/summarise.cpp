@@ -9,7 +9,7 @@
 #include "support/log.hpp"
 
 namespace lazy {
-namespace {
+namespace summarise {
 
 using Clock = std::chrono::steady_clock;
 using Key = std::tuple<std::string_view, uint32_t, std::string_view>;  // file, line, cause
@@ -31,9 +31,13 @@ struct Row {
   std::string miss;
 };
 
-}  // namespace
+}  // namespace summarise
 
 class Summarising::Impl {
+  using Key = summarise::Key;
+  using Row = summarise::Row;
+  using Clock = summarise::Clock;
+
  public:
   std::map<Key, Row> rows;
   size_t hints_before = logging::hints().size();

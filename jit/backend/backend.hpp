@@ -208,8 +208,8 @@ class Executor {
     return nullptr;
   }
   virtual Workers workers() const { return {}; }
-  /// Returns the nanoseconds that a launch in so many parts takes at least on this machine, for the bytes that
-  /// it touches and its arithmetic; 0: not known. For reports.
+  /// Returns the nanoseconds that a launch in so many parts takes at least on this machine, for the bytes
+  /// that it touches and its arithmetic; 0: not known. For reports.
   virtual double least_ns(double /*bytes*/, double /*flops*/, uint32_t /*parts*/) const { return 0; }
   /// Calls task(0) ... task(pieces - 1), on several threads where there are some, and returns when all are
   /// done. Throws what a task throws.

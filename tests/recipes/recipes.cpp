@@ -105,8 +105,9 @@ BOOST_AUTO_TEST_CASE(an_axis_that_changes) {
   BOOST_TEST(has(said, "12 programs for 12 steps"), said);
   BOOST_TEST(has(said, " at " + line_of("exercises/axes.cpp", "step % 4}, keepdims")), said);
   BOOST_TEST(
-      has(said, "max float32 [1, n, n, n] axes=0 v6; here it is v7 = max float32 [n=4, 1, n=6, n=3] axes=1 v6 at " +
-                    line_of("exercises/axes.cpp", "step / 4")),
+      has(said,
+          "max float32 [1, n, n, n] axes=0 v6; here it is v7 = max float32 [n=4, 1, n=6, n=3] axes=1 v6 at " +
+              line_of("exercises/axes.cpp", "step / 4")),
       said);
 }
 
