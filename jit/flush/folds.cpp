@@ -76,20 +76,43 @@ class Folder {
   void consider(Node* n, size_t later) {
     const CallDefinition& d = n->call->definition();
     if (d.channels && has_frozen_weights(*n)) {
-      Node* const x = n->operand[0];
-      // Its one count is the reader's: nobody has a handle of it, nor reads it.
-      if (!n->operand.is_input(0) && x->op == Op::part && x->counts.load(std::memory_order_acquire) == 1)
-        if (const auto first = std::find(candidates_.rbegin(), candidates_.rend(), x->operand[0]);
+      const std::vector<Node*> between = between_calls(*n);
+      if (!between.empty())
+        if (const auto first =
+                std::find(candidates_.rbegin(), candidates_.rend(), between.back()->operand[0]);
             first != candidates_.rend())
-          fold(*first, n, later);
+          fold(*first, n, between, later);
     }
     if (n->call->definition().with_channels && has_frozen_weights(*n)) candidates_.push_back(n);
   }
 
+  /// Returns what lies between a call's first operand and the call that computes it, whose output comes last:
+  /// that, and before it views which cancel, as of an image that is seen with its channels last. Returns
+  /// nothing if something else reads any of it.
+  static std::vector<Node*> between_calls(const Node& call) {
+    std::vector<Node*> r;
+    // Its one count is the reader's: nobody has a handle of it, nor reads it.
+    const auto is_between = [&](const Node& reader, Op op) {
+      Node* const x = reader.operand[0];
+      if (reader.operand.is_input(0) || x->op != op || x->counts.load(std::memory_order_acquire) != 1)
+        return false;
+      r.push_back(x);
+      return true;
+    };
+    const Node* reader = &call;
+    if (is_between(call, Op::permute)) {
+      if (!is_between(*r[0], Op::permute)) return {};
+      for (int i = 0; i < r[0]->axes.size(); ++i)
+        if (r[1]->axes[static_cast<int>(r[0]->axes[i])] != i) return {};
+      reader = r[1];
+    }
+    if (!is_between(*reader, Op::part)) return {};
+    return r;
+  }
+
   /// Folds `second` into `first`, whose output nobody else reads, if that can be done.
-  void fold(Node* first, Node* second, size_t later) {
+  void fold(Node* first, Node* second, const std::vector<Node*>& between, size_t later) {
     if (first->counts.load(std::memory_order_acquire) != 1) return;  // its output's
-    Node* const between = second->operand[0];
     std::vector<Node*> made;
     std::vector<Handle> operands = recorded(*first, *second, made);
     if (operands.empty()) return;
@@ -109,13 +132,13 @@ class Folder {
     }
     for (const Node* n : {first, second})
       for (int i = 0; i < n->arity; ++i)
-        if (Node* const o = n->operand[i]; o != between && !n->operand.is_input(i)) {
+        if (Node* const o = n->operand[i]; o != between[0] && !n->operand.is_input(i)) {
           add_reference(o);  // the flush has it, and nobody may read it now
           held_.push_back(o);
         }
     to_.insert(to_.end(), made.begin(), made.end());
     for (auto n = to_.rbegin(); n != to_.rend(); ++n)
-      if (*n == first || *n == between) *n = nullptr;
+      if (*n == first || std::find(between.begin(), between.end(), *n) != between.end()) *n = nullptr;
     second->call = first->call;
     second->site = first->site;
     second->purpose = first->purpose;

@@ -32,10 +32,10 @@ uint16_t Expressions::operand(const Region& r, uint32_t v, uint32_t path, bool o
   else o.binding.slot = draft_.slot_of(v), draft_.reads(v, b_.group);
   const Places m = draft_.places(path, v);
   o.packed = m.whole && (!input || (draft_.node(v).contiguous && !draft_.options.strict_layout));
+  for (int d = 0; d < loop::kMaxAxes; ++d)
+    if (r.dims.of[d] >= 0) o.place[static_cast<size_t>(d)] = static_cast<int8_t>(m.of[r.dims.of[d]]);
   if (o.packed) {
     o.places = m.source;
-    for (int d = 0; d < loop::kMaxAxes; ++d)
-      if (r.dims.of[d] >= 0) o.place[static_cast<size_t>(d)] = static_cast<int8_t>(m.of[r.dims.of[d]]);
     if (input) draft_.guard_input(v);
   } else if (input && draft_.reshapes(path)) {
     draft_.guard_input(v);

@@ -69,7 +69,8 @@ loop::Operand classify(LowerDraft& draft, Building& b, size_t i, const std::vect
   for (int a = 0; a < axes; ++a) out.stride[a] = Stride::any;
   std::array<bool, loop::kMaxAxes> moves{};
   for (int d = 0; d < b.dims; ++d)
-    moves[axis[static_cast<size_t>(d)]] |= o.binding.dim_of[d] != Binding::kAbsent;
+    moves[axis[static_cast<size_t>(d)]] |=
+        o.binding.dim_of[d] != Binding::kAbsent && (out.output || o.place[static_cast<size_t>(d)] != 0);
   for (int a = 0; a < axes; ++a)
     if (!moves[static_cast<size_t>(a)]) out.stride[a] = Stride::zero;
   if (out.stride[axes - 1] == Stride::zero) return out;

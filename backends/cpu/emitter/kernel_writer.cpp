@@ -301,6 +301,7 @@ void KernelWriter::outer_axes() {
       a.mov(as_->frame(deltas_[l][o]), x86::rcx);
     }
   }
+  next_row_ = a.newLabel();
   nest(0);
 }
 
@@ -360,6 +361,27 @@ void KernelWriter::skip_indices(int n) {
   a.add(counter, n);
 }
 
+void KernelWriter::go_on_after(int n, const std::vector<uint8_t>& alike) {
+  x86::Assembler& a = as_->a;
+  a.imul(x86::rdx, x86::rcx, n);
+  const int axis = outer_.back();
+  for (size_t o = 0; o < k_.operands.size(); ++o) {
+    const Stride stride = k_.operands[o].stride[axis];
+    const int oi = static_cast<int>(o);
+    if (stride == Stride::unit) bump(oi, n * byte_width(oi));
+    if (stride != Stride::any) continue;
+    x86::Gp distance = x86::rdx;
+    if (!alike[o]) a.imul(distance = x86::rcx, as_->arg(as_->args.stride(oi, axis)), n);
+    if (as_->pointer_reg[o] >= 0) a.add(x86::gpq(static_cast<uint32_t>(as_->pointer_reg[o])), distance);
+    else a.add(as_->frame(as_->pointer_frame[o]), distance);
+  }
+  const x86::Mem counter = as_->frame(counters_[static_cast<size_t>(axis)]);
+  a.mov(x86::rcx, counter);
+  a.add(x86::rcx, n);
+  a.mov(counter, x86::rcx);
+  a.jmp(next_row_);
+}
+
 void KernelWriter::nest(size_t level) {
   if (level == outer_.size()) return row();
   x86::Assembler& a = as_->a;
@@ -372,6 +394,7 @@ void KernelWriter::nest(size_t level) {
   a.bind(loop);
   nest(level + 1);
   next_index(level);
+  if (level + 1 == outer_.size()) a.bind(next_row_);
   a.cmp(x86::rcx, as_->arg(as_->args.extent(axis)));
   a.jl(loop);
 }

@@ -67,6 +67,9 @@ class KernelWriter {
   void next_index(size_t level);
   /// Moves those of the innermost outer axis by `n` indices.
   void skip_indices(int n);
+  /// Moves them by `n` indices where the operands of `alike` are rcx bytes a row apart, as the last thing that
+  /// row() does: it goes on with the row that comes then.
+  void go_on_after(int n, const std::vector<uint8_t>& alike);
   /// Sets the tail mask. rcx: lanes left along the vector axis, at most a full vector.
   void set_tail();
   /// Puts what is left of rcx indices after steps of so many vectors, a power of two, into the frame at
@@ -109,6 +112,7 @@ class KernelWriter {
   void bump(int operand, int64_t amount);
 
   std::vector<int32_t> lane_offsets_;         // frame, by operand
+  Label next_row_;                            // where the innermost outer loop compares its counter, in rcx
   std::vector<std::vector<int32_t>> deltas_;  // frame, of each level and operand
 };
 

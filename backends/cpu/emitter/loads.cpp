@@ -234,6 +234,9 @@ x86::Mem address(Assembly& as, const Addressing& w, const Slot& s) {
   x86::Gp base = x86::rsi;
   x86::Mem m;
   if (s.row > 0 && o.stride[w.row_axis] != Stride::zero) {
+    if (w.rows_alike && (*w.rows_alike)[s.index])
+      return x86::ptr(as.pointer(s.index), x86::gpq(static_cast<uint32_t>(w.row_index[s.row])), 0,
+                      ahead * size);
     if (w.row_step_operand == s.index) {
       base = x86::gpq(static_cast<uint32_t>(w.row_pointers[w.pointer_a_row ? s.row : s.row / 3]));
       if (s.row % 3 && !w.pointer_a_row) {

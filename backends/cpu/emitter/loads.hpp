@@ -26,6 +26,10 @@ struct Addressing {
   std::vector<int8_t> row_pointers;  // of row 3g at [g]; of row r at [r] if a row has one each
   bool pointer_a_row = false;
   int row_stride_reg = -1;
+  // Operands, by number, whose rows lie the same distance apart; `row_index[r]` is a register with row r's
+  // distance from the pointer in bytes, that along the vector axis included.
+  const std::vector<uint8_t>* rows_alike = nullptr;
+  const int8_t* row_index = nullptr;
   int32_t stepped =
       -1;  // frame: the arguments, moved on by the scalars of the rolled loop's iterations so far
   std::vector<int32_t> scalars;  // frame: scalar arguments that had to be widened, or -1

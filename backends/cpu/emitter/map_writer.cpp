@@ -95,6 +95,8 @@ int MapWriter::order_long_body() {
   return list_schedule(body_, vecs, as_->avx512() ? 6 : 8) ? vecs : 0;
 }
 
+void MapWriter::prepare() { suits_rows_ = find_rows_alike(); }
+
 void MapWriter::plan() {
   const int vecs_of_long = order_long_body();
   copies_ = std::make_unique<Copies>(*as_, body_, full_, vector_axis_);
@@ -116,7 +118,8 @@ void MapWriter::plan() {
   while (vecs > 1 && each * vecs + margin > registers() + spilled) --vecs;
   shape_ = {1, vecs, 1};
   single_loop_ = vecs == 1 && size > 300;
-  if (copies_->pin(shape_, registers() - margin - each * vecs)) single_ = copies_->block(2, {});
+  const int of_rows = suits_rows_ ? plan_rows() : 0;
+  if (copies_->pin(shape_, registers() - margin - std::max(each * vecs, of_rows))) single_ = copies_->block(2, {});
   limit_ = as_->reserve(8);
   if (!single_loop_) {
     as_->a.mov(x86::rcx, as_->arg(as_->args.extent(vector_axis_)));
@@ -129,6 +132,7 @@ void MapWriter::plan() {
     if (o.output) schedule_.streams &= size_of(o.dtype) >= 4 && o.stride[vector_axis_] == Stride::unit;
   masked_.scalars = full_.scalars;
   if (!copies_->stage_is_empty(0)) write_block(copies_->block(0, shape_), full_);
+  if (suits_rows_) begin_rows();
   if (std::has_single_bit(static_cast<unsigned>(vecs)) && size * (2 * vecs - 1) <= kLongRest) {
     rest_ = as_->reserve(8);
     as_->a.mov(x86::rcx, as_->arg(as_->args.extent(vector_axis_)));
@@ -192,6 +196,7 @@ void MapWriter::write_sections(Shape shape, const Addressing& w) {
 
 void MapWriter::row() {
   x86::Assembler& a = as_->a;
+  for (int rows = kMostRows; suits_rows_ && rows > 1; rows /= 2) several_rows(rows);
   if (!copies_->stage_is_empty(1)) write_block(copies_->block(1, shape_), full_);
   const Label tail = a.newLabel(), finished = a.newLabel();
   a.xor_(x86::eax, x86::eax);
