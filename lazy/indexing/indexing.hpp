@@ -51,6 +51,18 @@ class View : public Tensor {
   View& operator^=(Arg) &&;
   View& operator<<=(Arg) &&;
   View& operator>>=(Arg) &&;
+  // Assignments by torch's names, on a temporary: x[0].add_(1) writes to x.
+  View& add_(Arg v) && { return std::move(*this) += std::move(v); }
+  View& sub_(Arg v) && { return std::move(*this) -= std::move(v); }
+  View& mul_(Arg v) && { return std::move(*this) *= std::move(v); }
+  View& div_(Arg v) && { return std::move(*this) /= std::move(v); }
+  View& fill_(Arg v) && { return std::move(*this) = std::move(v); }
+  View& copy_(Arg v) && { return std::move(*this) = std::move(v); }
+  View& zero_(Site s = Site::current()) && { return std::move(*this) = Arg(false, s); }
+  View& clamp_(Arg low, Arg high) &&;
+  /// Selects from what is selected: x[0][1] = 2 writes to x.
+  View operator[](Index i) &&;
+  using Tensor::operator[];
   // Rebinds a variable, as with any Tensor.
   View& operator=(const View& v) & {
     rebind(v.handle());
@@ -72,6 +84,23 @@ class View : public Tensor {
   View& operator^=(Arg) & = delete;
   View& operator<<=(Arg) & = delete;
   View& operator>>=(Arg) & = delete;
+  template <ScalarType T>
+  View& operator=(T) & = delete;
+  View& operator++() & = delete;
+  View& operator--() & = delete;
+  View operator++(int) & = delete;
+  View operator--(int) & = delete;
+  View& add_(Arg) & = delete;
+  View& sub_(Arg) & = delete;
+  View& mul_(Arg) & = delete;
+  View& div_(Arg) & = delete;
+  View& fill_(Arg) & = delete;
+  View& copy_(Arg) & = delete;
+  View& zero_() & = delete;
+  View& clamp_(Arg, Arg) & = delete;
+  View& index_put_(const std::vector<Index>&, Arg, bool = false) & = delete;
+  View& uniform_(ScalarNumber = 0, ScalarNumber = 1) & = delete;
+  View& normal_(ScalarNumber = 0, ScalarNumber = 1) & = delete;
 
  private:
   friend class Tensor;
@@ -83,6 +112,7 @@ class View : public Tensor {
   View& update(F op, const Arg& value);
 
   Tensor* base_;
+  std::shared_ptr<View> whole_;  // what the base is, if that was selected itself: it is written, too
   detail::Region region_;
   Site site_;
 };
@@ -112,6 +142,15 @@ class Selection {
   Selection& operator^=(Arg) &&;
   Selection& operator<<=(Arg) &&;
   Selection& operator>>=(Arg) &&;
+  // Assignments by torch's names, on a temporary: x[0].add_(1) writes to x.
+  Selection& add_(Arg v) && { return std::move(*this) += std::move(v); }
+  Selection& sub_(Arg v) && { return std::move(*this) -= std::move(v); }
+  Selection& mul_(Arg v) && { return std::move(*this) *= std::move(v); }
+  Selection& div_(Arg v) && { return std::move(*this) /= std::move(v); }
+  Selection& fill_(Arg v) && { return std::move(*this) = std::move(v); }
+  Selection& copy_(Arg v) && { return std::move(*this) = std::move(v); }
+  Selection& zero_(Site s = Site::current()) && { return std::move(*this) = Arg(false, s); }
+  Selection& clamp_(Arg low, Arg high) &&;
 
   // Members of Tensor, of what is read.
 
@@ -176,6 +215,11 @@ class Selection {
   Tensor base_value_, index_;
   Site site_;
 };
+template <std::derived_from<Tensor> X>
+Selection Tensor::operator()(const X& mask_or_positions, Site s) & {
+  return Selection(*this, mask_or_positions, s);
+}
+
 /// Prints what is selected, as a Tensor is printed. Evaluates.
 std::ostream& operator<<(std::ostream&, const Selection&);
 

@@ -32,9 +32,4 @@ class RowIterator {
   Site site_;
 };
 
-/// Returns the first row. ShapeError for a 0-d tensor.
-RowIterator begin(LocatedTensor x);
-/// Returns the end of the rows. ShapeError for a 0-d tensor.
-RowIterator end(LocatedTensor x);
-
 }  // namespace lazy

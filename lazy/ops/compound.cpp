@@ -44,4 +44,30 @@ LAZY_COMPOUND(<<=, bitwise_left_shift)
 LAZY_COMPOUND(>>=, bitwise_right_shift)
 #undef LAZY_COMPOUND
 
+Tensor& Tensor::operator++() & { return *this += Arg(1, node("operator++", Site{}).site); }
+Tensor& Tensor::operator--() & { return *this -= Arg(1, node("operator--", Site{}).site); }
+Tensor Tensor::operator++(int) & {
+  Tensor before = *this;
+  ++*this;
+  return before;
+}
+Tensor Tensor::operator--(int) & {
+  Tensor before = *this;
+  --*this;
+  return before;
+}
+
+Tensor& Tensor::add_(Arg v) & { return *this += std::move(v); }
+Tensor& Tensor::sub_(Arg v) & { return *this -= std::move(v); }
+Tensor& Tensor::mul_(Arg v) & { return *this *= std::move(v); }
+Tensor& Tensor::div_(Arg v) & { return *this /= std::move(v); }
+Tensor& Tensor::clamp_(Arg low, Arg high) & {
+  const Site s = low.site();
+  Tensor result = clip(Arg(*this, s), std::move(low), std::move(high));
+  jit::Handle h = updated("clamp_", handle_, result, s);
+  result = Tensor();
+  update_to(std::move(h), s);
+  return *this;
+}
+
 }  // namespace lazy

@@ -167,6 +167,22 @@ Sorted kthvalue(Arg x, IntegerArg k, IntegerArg axis, KeepDims keep) {
           r.tensor(r.reshape(one.indices.handle(), without))};
 }
 
+Sorted max_with_indices(Arg x, IntegerArg axis, KeepDims keep) {
+  const Recorder r{"max_with_indices", x.site()};
+  const Handle h = Operand(r.name, x).take();
+  const Axes at(r.axis(axis, h));
+  const jit::Purpose purpose(r.name);
+  return {max(r.arg(h), at, keep), argmax(r.arg(h), at, keep)};
+}
+
+Sorted min_with_indices(Arg x, IntegerArg axis, KeepDims keep) {
+  const Recorder r{"min_with_indices", x.site()};
+  const Handle h = Operand(r.name, x).take();
+  const Axes at(r.axis(axis, h));
+  const jit::Purpose purpose(r.name);
+  return {min(r.arg(h), at, keep), argmin(r.arg(h), at, keep)};
+}
+
 Tensor median(Arg x, Axes axes, KeepDims keep) {
   const Recorder r{"median", x.site()};
   const Handle h = Operand(r.name, x).take();
