@@ -124,7 +124,7 @@ View View::operator[](Index i) && {
 
 View& View::clamp_(Arg low, Arg high) && {
   const Site s = low.site();
-  const Tensor r = clip(Arg(handle(), s), std::move(low), std::move(high));
+  const Tensor r = lazy::clip(Arg(handle(), s), std::move(low), std::move(high));
   write(kWrite, Arg(r.handle(), s));
   return *this;
 }
@@ -144,16 +144,16 @@ View& View::operator=(Arg v) && {
   write(kWrite, v);
   return *this;
 }
-View& View::operator+=(Arg v) && { return update(add, v); }
-View& View::operator-=(Arg v) && { return update(subtract, v); }
-View& View::operator*=(Arg v) && { return update(multiply, v); }
-View& View::operator/=(Arg v) && { return update(divide, v); }
-View& View::operator%=(Arg v) && { return update(remainder, v); }
-View& View::operator&=(Arg v) && { return update(bitwise_and, v); }
-View& View::operator|=(Arg v) && { return update(bitwise_or, v); }
-View& View::operator^=(Arg v) && { return update(bitwise_xor, v); }
-View& View::operator<<=(Arg v) && { return update(bitwise_left_shift, v); }
-View& View::operator>>=(Arg v) && { return update(bitwise_right_shift, v); }
+View& View::operator+=(Arg v) && { return update(lazy::add, v); }
+View& View::operator-=(Arg v) && { return update(lazy::subtract, v); }
+View& View::operator*=(Arg v) && { return update(lazy::multiply, v); }
+View& View::operator/=(Arg v) && { return update(lazy::divide, v); }
+View& View::operator%=(Arg v) && { return update(lazy::remainder, v); }
+View& View::operator&=(Arg v) && { return update(lazy::bitwise_and, v); }
+View& View::operator|=(Arg v) && { return update(lazy::bitwise_or, v); }
+View& View::operator^=(Arg v) && { return update(lazy::bitwise_xor, v); }
+View& View::operator<<=(Arg v) && { return update(lazy::bitwise_left_shift, v); }
+View& View::operator>>=(Arg v) && { return update(lazy::bitwise_right_shift, v); }
 
 // Writing what one tensor selects
 
@@ -251,21 +251,21 @@ Selection& Selection::operator=(Arg v) && {
   write(kWrite, v);
   return *this;
 }
-Selection& Selection::operator+=(Arg v) && { return update(add, v); }
-Selection& Selection::operator-=(Arg v) && { return update(subtract, v); }
-Selection& Selection::operator*=(Arg v) && { return update(multiply, v); }
-Selection& Selection::operator/=(Arg v) && { return update(divide, v); }
-Selection& Selection::operator%=(Arg v) && { return update(remainder, v); }
-Selection& Selection::operator&=(Arg v) && { return update(bitwise_and, v); }
-Selection& Selection::operator|=(Arg v) && { return update(bitwise_or, v); }
-Selection& Selection::operator^=(Arg v) && { return update(bitwise_xor, v); }
+Selection& Selection::operator+=(Arg v) && { return update(lazy::add, v); }
+Selection& Selection::operator-=(Arg v) && { return update(lazy::subtract, v); }
+Selection& Selection::operator*=(Arg v) && { return update(lazy::multiply, v); }
+Selection& Selection::operator/=(Arg v) && { return update(lazy::divide, v); }
+Selection& Selection::operator%=(Arg v) && { return update(lazy::remainder, v); }
+Selection& Selection::operator&=(Arg v) && { return update(lazy::bitwise_and, v); }
+Selection& Selection::operator|=(Arg v) && { return update(lazy::bitwise_or, v); }
+Selection& Selection::operator^=(Arg v) && { return update(lazy::bitwise_xor, v); }
 Selection& Selection::clamp_(Arg low, Arg high) && {
   const Site s = low.site();
-  const Tensor r = clip(Arg(read(s).handle(), s), std::move(low), std::move(high));
+  const Tensor r = lazy::clip(Arg(read(s).handle(), s), std::move(low), std::move(high));
   write(kWrite, Arg(r.handle(), s));
   return *this;
 }
-Selection& Selection::operator<<=(Arg v) && { return update(bitwise_left_shift, v); }
-Selection& Selection::operator>>=(Arg v) && { return update(bitwise_right_shift, v); }
+Selection& Selection::operator<<=(Arg v) && { return update(lazy::bitwise_left_shift, v); }
+Selection& Selection::operator>>=(Arg v) && { return update(lazy::bitwise_right_shift, v); }
 
 }  // namespace lazy

@@ -26,7 +26,7 @@ jit::Handle updated(const char* op, const jit::Handle& left, const Tensor& resul
 
 #define LAZY_COMPOUND(symbol, function)                            \
   Tensor& Tensor::operator symbol(Arg v)& {                        \
-    Tensor result = function(Arg(*this, v.site()), v);             \
+    Tensor result = lazy::function(Arg(*this, v.site()), v);             \
     jit::Handle h = updated(#function, handle_, result, v.site()); \
     result = Tensor();                                             \
     update_to(std::move(h), v.site());                             \
@@ -63,7 +63,7 @@ Tensor& Tensor::mul_(Arg v) & { return *this *= std::move(v); }
 Tensor& Tensor::div_(Arg v) & { return *this /= std::move(v); }
 Tensor& Tensor::clamp_(Arg low, Arg high) & {
   const Site s = low.site();
-  Tensor result = clip(Arg(*this, s), std::move(low), std::move(high));
+  Tensor result = lazy::clip(Arg(*this, s), std::move(low), std::move(high));
   jit::Handle h = updated("clamp_", handle_, result, s);
   result = Tensor();
   update_to(std::move(h), s);

@@ -7,6 +7,7 @@
 #include "jit/built_in/select.hpp"
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/recorder.hpp"
+#include "lazy/ops/reductions.hpp"
 #include "support/float_mode.hpp"
 
 namespace lazy {
@@ -172,7 +173,7 @@ Sorted max_with_indices(Arg x, IntegerArg axis, KeepDims keep) {
   const Handle h = Operand(r.name, x).take();
   const Axes at(r.axis(axis, h));
   const jit::Purpose purpose(r.name);
-  return {max(r.arg(h), at, keep), argmax(r.arg(h), at, keep)};
+  return {lazy::max(r.arg(h), at, keep), lazy::argmax(r.arg(h), at, keep)};
 }
 
 Sorted min_with_indices(Arg x, IntegerArg axis, KeepDims keep) {
@@ -180,7 +181,7 @@ Sorted min_with_indices(Arg x, IntegerArg axis, KeepDims keep) {
   const Handle h = Operand(r.name, x).take();
   const Axes at(r.axis(axis, h));
   const jit::Purpose purpose(r.name);
-  return {min(r.arg(h), at, keep), argmin(r.arg(h), at, keep)};
+  return {lazy::min(r.arg(h), at, keep), lazy::argmin(r.arg(h), at, keep)};
 }
 
 Tensor median(Arg x, Axes axes, KeepDims keep) {
