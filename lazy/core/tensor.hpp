@@ -17,6 +17,7 @@
 #include "lazy/core/arg.hpp"
 #include "lazy/core/channel_layout.hpp"
 #include "lazy/core/index.hpp"
+#include "lazy/core/instead.hpp"
 #include "lazy/core/nested_list.hpp"
 
 namespace lazy {
@@ -272,6 +273,14 @@ class Tensor {
     return astype(dtype_of<E>(), s);
   }
 
+  // Names that mean one thing in NumPy and another in torch.
+  template <class... A>
+  instead::chunk_or_the_function_split split(const A&...) const = delete;
+  template <class... A>
+  instead::tile_or_repeat_interleave repeat(const A&...) const = delete;
+  template <class... A>
+  instead::eq_or_the_function_array_equal equal(const A&...) const = delete;
+
   /// Returns the transpose of a matrix; of fewer dimensions x itself. ShapeError for more.
   Tensor t(Site s = Site::current()) const&;
   Tensor t(Site s = Site::current()) &&;
@@ -338,19 +347,23 @@ inline Arg::Arg(Tensor&& t, Site site) : is_tensor_(true), site_(site) {
 
 inline Index::Index(const Tensor& t, Site s) : Index(Arg(t, s).handle(), s) {}
 
+namespace detail {
+/// Accepts tensors, and nothing that converts to one.
+template <class T>
+concept TensorItself = std::derived_from<std::remove_cvref_t<T>, Tensor>;
+}  // namespace detail
+
 /// Takes a tensor only, where a scalar would mean something else.
 struct TensorArg : Arg {
-  template <std::derived_from<Tensor> T>
-  TensorArg(const T& t, Site s = Site::current()) : Arg(static_cast<const Tensor&>(t), s) {}
-  TensorArg(Tensor&& t, Site s = Site::current()) : Arg(std::move(t), s) {}
+  template <detail::TensorItself T>
+  TensorArg(T&& t, Site s = Site::current()) : Arg(std::forward<T>(t), s) {}
 };
 
 /// Takes a tensor that may be left out, as a bias: then it is undefined.
 struct MaybeTensor : Tensor {
   MaybeTensor() noexcept = default;
-  template <std::derived_from<Tensor> T>
-  MaybeTensor(const T& t, Site s = Site::current()) : Tensor(Arg(static_cast<const Tensor&>(t), s).take()) {}
-  MaybeTensor(Tensor&& t, Site s = Site::current()) : Tensor(Arg(std::move(t), s).take()) {}
+  template <detail::TensorItself T>
+  MaybeTensor(T&& t, Site s = Site::current()) : Tensor(Arg(std::forward<T>(t), s).take()) {}
   MaybeTensor(const Selection& t, Site s = Site::current()) : Tensor(Arg(t, s).take()) {}
 };
 

@@ -74,33 +74,34 @@ class View : public Tensor {
   }
   // Deleted for variables: += would not change the tensor that was indexed, but looks as if it did. Write
   // x(0) += v, or give the value a name of type Tensor.
-  View& operator+=(Arg) & = delete;
-  View& operator-=(Arg) & = delete;
-  View& operator*=(Arg) & = delete;
-  View& operator/=(Arg) & = delete;
-  View& operator%=(Arg) & = delete;
-  View& operator&=(Arg) & = delete;
-  View& operator|=(Arg) & = delete;
-  View& operator^=(Arg) & = delete;
-  View& operator<<=(Arg) & = delete;
-  View& operator>>=(Arg) & = delete;
+  using Instead = instead::x_i_itself_or_Tensor_in_place_of_auto;
+  Instead operator+=(Arg) & = delete;
+  Instead operator-=(Arg) & = delete;
+  Instead operator*=(Arg) & = delete;
+  Instead operator/=(Arg) & = delete;
+  Instead operator%=(Arg) & = delete;
+  Instead operator&=(Arg) & = delete;
+  Instead operator|=(Arg) & = delete;
+  Instead operator^=(Arg) & = delete;
+  Instead operator<<=(Arg) & = delete;
+  Instead operator>>=(Arg) & = delete;
   template <ScalarType T>
-  View& operator=(T) & = delete;
-  View& operator++() & = delete;
-  View& operator--() & = delete;
-  View operator++(int) & = delete;
-  View operator--(int) & = delete;
-  View& add_(Arg) & = delete;
-  View& sub_(Arg) & = delete;
-  View& mul_(Arg) & = delete;
-  View& div_(Arg) & = delete;
-  View& fill_(Arg) & = delete;
-  View& copy_(Arg) & = delete;
-  View& zero_() & = delete;
-  View& clamp_(Arg, Arg) & = delete;
-  View& index_put_(const std::vector<Index>&, Arg, bool = false) & = delete;
-  View& uniform_(ScalarNumber = 0, ScalarNumber = 1) & = delete;
-  View& normal_(ScalarNumber = 0, ScalarNumber = 1) & = delete;
+  Instead operator=(T) & = delete;
+  Instead operator++() & = delete;
+  Instead operator--() & = delete;
+  Instead operator++(int) & = delete;
+  Instead operator--(int) & = delete;
+  Instead add_(Arg) & = delete;
+  Instead sub_(Arg) & = delete;
+  Instead mul_(Arg) & = delete;
+  Instead div_(Arg) & = delete;
+  Instead fill_(Arg) & = delete;
+  Instead copy_(Arg) & = delete;
+  Instead zero_() & = delete;
+  Instead clamp_(Arg, Arg) & = delete;
+  Instead index_put_(const std::vector<Index>&, Arg, bool = false) & = delete;
+  Instead uniform_(ScalarNumber = 0, ScalarNumber = 1) & = delete;
+  Instead normal_(ScalarNumber = 0, ScalarNumber = 1) & = delete;
 
  private:
   friend class Tensor;
