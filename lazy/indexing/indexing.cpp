@@ -117,7 +117,7 @@ void View::write(const char* op, const Arg& v) {
 View View::operator[](Index i) && {
   const auto whole = std::make_shared<View>(std::move(*this));
   (void)whole->node(kRead, i.site);
-  View part(*whole, i.site, [&] { return placed(whole->handle(), {&i}); });
+  View part(*whole, i.site, [&] { return placed(whole->handle(), std::span(&i, 1), i.site); });
   part.whole_ = whole;
   return part;
 }
