@@ -168,20 +168,26 @@ Sorted kthvalue(Arg x, IntegerArg k, IntegerArg axis, KeepDims keep) {
           r.tensor(r.reshape(one.indices.handle(), without))};
 }
 
+namespace {
+/// Returns the value that a reduction finds along one axis, and where argmax() or argmin() find it.
+Sorted extreme(const char* name, Arg& x, IntegerArg axis, KeepDims keep, Tensor (*value)(Arg, Axes, KeepDims),
+               Tensor (*place)(Arg, Axes, KeepDims)) {
+  const Recorder r{name, x.site()};
+  const Handle h = Operand(name, x).take();
+  const int a = r.axis(axis, h);
+  if (h->shape[a] == 0)
+    r.fail<ShapeError>("no elements along axis " + std::to_string(a) + " of " + to_string(h->shape));
+  const jit::Purpose purpose(name);
+  return {value(r.arg(h), a, keep), place(r.arg(h), a, keep)};
+}
+}  // namespace
+
 Sorted max_with_indices(Arg x, IntegerArg axis, KeepDims keep) {
-  const Recorder r{"max_with_indices", x.site()};
-  const Handle h = Operand(r.name, x).take();
-  const Axes at(r.axis(axis, h));
-  const jit::Purpose purpose(r.name);
-  return {lazy::max(r.arg(h), at, keep), lazy::argmax(r.arg(h), at, keep)};
+  return extreme("max_with_indices", x, axis, keep, max, argmax);
 }
 
 Sorted min_with_indices(Arg x, IntegerArg axis, KeepDims keep) {
-  const Recorder r{"min_with_indices", x.site()};
-  const Handle h = Operand(r.name, x).take();
-  const Axes at(r.axis(axis, h));
-  const jit::Purpose purpose(r.name);
-  return {lazy::min(r.arg(h), at, keep), lazy::argmin(r.arg(h), at, keep)};
+  return extreme("min_with_indices", x, axis, keep, min, argmin);
 }
 
 Tensor median(Arg x, Axes axes, KeepDims keep) {

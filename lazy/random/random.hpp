@@ -38,6 +38,9 @@ Tensor exponential(Generator&, ScalarNumber rate, ShapeArg shape, MaybeDType = {
 Tensor bernoulli(Generator&, Arg p);
 /// Returns 0, 1, ... n - 1 in random order, int64.
 Tensor permutation(Generator&, IntegerArg n, MaybeDevice = {}, Site = Site::current());
+inline Tensor randperm(Generator& g, IntegerArg n, MaybeDevice d = {}, Site s = Site::current()) {
+  return permutation(g, n, d, s);
+}
 /// Draws elements of a vector, or of 0, 1, ... n - 1, int64, each with the same probability or with those of
 /// `p`, of the vector's extent, in proportion to it: (n) -> shape. Without `replace` an element is drawn once
 /// at most. ShapeError for more dimensions than one, for no elements, for p of another extent, and for more
@@ -81,6 +84,7 @@ LAZY_DRAW(exponential,
           rate, shape, t, d, s)
 LAZY_DRAW(bernoulli, (Arg p), std::move(p))
 LAZY_DRAW(permutation, (IntegerArg n, MaybeDevice d = {}, Site s = Site::current()), n, d, s)
+LAZY_DRAW(randperm, (IntegerArg n, MaybeDevice d = {}, Site s = Site::current()), n, d, s)
 LAZY_DRAW(choice, (TensorArg x, ShapeArg shape = {}, bool replace = true, MaybeTensor p = {}), std::move(x), shape,
           replace, std::move(p))
 LAZY_DRAW(choice,
@@ -92,9 +96,6 @@ LAZY_DRAW(multinomial, (Arg weights, IntegerArg samples, bool replacement = fals
           samples, replacement)
 LAZY_DRAW(dropout, (Arg x, double p = 0.5, bool training = true), std::move(x), p, training)
 #undef LAZY_DRAW
-inline Tensor randperm(IntegerArg n, MaybeDevice d = {}, Site s = Site::current()) {
-  return permutation(n, d, s);
-}
 // Of extents without braces: rand(3, 4).
 #define LAZY_OF_EXTENTS(name)                                                                           \
   template <IntegerType B>                                                                              \
