@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <type_traits>
 
 namespace lazy {
 
@@ -51,6 +52,15 @@ class Dims {
     for (int i = 0; i < size_; ++i)  // shorter than a call of memcmp
       if (v_[i] != o.v_[i]) return false;
     return true;
+  }
+  /// True if a vector, array or span has the same integers.
+  template <class R>
+  requires requires(const R& r) {
+    r.size();
+    requires std::is_integral_v<std::remove_cvref_t<decltype(*r.data())>>;
+  }
+  bool operator==(const R& r) const {
+    return std::equal(begin(), end(), r.data(), r.data() + r.size());
   }
   operator std::span<const int64_t>() const { return {v_, size_}; }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "jit/core/device.hpp"
@@ -103,17 +104,45 @@ class Arg {
   Site site_;
 };
 
-/// Takes a shape: `{3, 4}`, a Shape, a vector, or one integer for one dimension. An extent above the range of
-/// int64 throws ShapeError.
+namespace detail {
+/// Accepts vectors, arrays and spans of integers, which characters are not.
+template <class R>
+concept IntegersInMemory = requires(const R& r) {
+  r.size();
+  requires IntegerType<std::remove_cvref_t<decltype(*r.data())>> &&
+      !std::same_as<std::remove_cvref_t<decltype(*r.data())>, char>;
+};
+}  // namespace detail
+
+/// Takes one of several extents that are written without braces, as in reshape(4, 3).
+struct ExtentArg {
+  IntegerArg extent = 0;
+  bool given = false;
+  Site site{};
+  ExtentArg() = default;
+  template <IntegerType T>
+  ExtentArg(T v, Site s = Site::current()) : extent(v), given(true), site(s) {}
+};
+
+/// Takes a shape: `{3, 4}`, a Shape, a vector, array or span of integers, or one integer for one dimension.
+/// An extent above the range of int64 throws ShapeError.
 class ShapeArg : public Shape {
  public:
   ShapeArg() = default;
   ShapeArg(std::initializer_list<IntegerArg> v, Site site = Site::current());
   ShapeArg(const Shape& s) : Shape(s) {}
   ShapeArg(const std::vector<int64_t>& v, Site site = Site::current());
+  template <detail::IntegersInMemory R>
+  ShapeArg(const R& v, Site site = Site::current())
+      : ShapeArg(std::span<const IntegerArg>(std::vector<IntegerArg>(v.data(), v.data() + v.size())), site) {}
   template <IntegerType T>
   ShapeArg(T extent, Site site = Site::current()) : ShapeArg({IntegerArg(extent)}, site) {}
+  ShapeArg(std::span<const IntegerArg> v, const Site& site);
 };
+namespace detail {
+/// Returns the extents that are given, which come first.
+ShapeArg extents(std::initializer_list<ExtentArg>);
+}  // namespace detail
 
 /// Takes axes to work along: `{0, -1}` or one integer; negative ones count from the end. None (or `{}`) means
 /// all.
@@ -122,8 +151,12 @@ class Axes : public Dims {
   Axes() = default;
   Axes(std::initializer_list<IntegerArg> v, Site site = Site::current());
   explicit Axes(const Dims& d) : Dims(d) {}
+  template <detail::IntegersInMemory R>
+  Axes(const R& v, Site site = Site::current())
+      : Axes(std::span<const IntegerArg>(std::vector<IntegerArg>(v.data(), v.data() + v.size())), site) {}
   template <IntegerType T>
   Axes(T axis) : Dims({IntegerArg(axis).value}) {}
+  Axes(std::span<const IntegerArg> v, const Site& site);
 };
 
 /// Takes `keepdims`, which leaves the axes that a reduction reduces in place with extent 1, or a bool.
@@ -144,12 +177,18 @@ struct MaybeDType {
   constexpr DType or_else(DType t) const { return given ? value : t; }
 };
 
-/// Takes a device that may be omitted: then it is the default device.
+namespace detail {
+/// Returns the device of a name: "cpu", "cuda" (the first GPU), "cuda:1". DeviceError for other names.
+Device device_named(std::string_view name, const Site&);
+}  // namespace detail
+
+/// Takes a device, or its name ("cuda:1"), that may be omitted: then it is the default device.
 struct MaybeDevice {
   bool given = false;
   Device value{};
   constexpr MaybeDevice() = default;
   constexpr MaybeDevice(Device d) : given(true), value(d) {}
+  MaybeDevice(const char* name, Site s = Site::current()) : given(true), value(detail::device_named(name, s)) {}
 };
 
 }  // namespace lazy

@@ -1,6 +1,9 @@
 #include "lazy/core/device.hpp"
 
+#include <charconv>
+
 #include "jit/backend/registry.hpp"
+#include "lazy/core/arg.hpp"
 #include "support/error.hpp"
 #include "support/log.hpp"
 
@@ -26,6 +29,19 @@ int cuda_device_count() {
     if (logging::enabled(logging::Channel::device)) logging::write(logging::Channel::device, e.what());
     return 0;
   }
+}
+
+Device detail::device_named(std::string_view name, const Site& s) {
+  if (name == "cpu") return cpu;
+  if (name == "cuda") return cuda;
+  constexpr std::string_view kPrefix = "cuda:";
+  int index = 0;
+  const char* const end = name.data() + name.size();
+  if (name.starts_with(kPrefix)) {
+    const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, index);
+    if (error == std::errc() && stop == end && index >= 0) return cuda(index);
+  }
+  throw DeviceError("there is no device \"" + std::string(name) + "\": names are cpu, cuda, cuda:1", s);
 }
 
 std::string describe(Device d, Site s) { return jit::backend_of(d, s).describe(); }

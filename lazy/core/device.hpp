@@ -35,6 +35,8 @@ Device default_device(Site s = Site::current());
 void set_default_device(Device, Site s = Site::current());
 /// True if tensors can be there. If not, LAZY_LOG=device logs the reason.
 bool is_available(Device);
+/// True if there is a GPU that tensors can be on: is_available(cuda).
+inline bool cuda_is_available() { return is_available(cuda); }
 /// Returns the number of usable GPUs: 0 without a driver.
 int cuda_device_count();
 /// Returns model and size for people: "NVIDIA H200, sm_90, 132 multiprocessors, 143771 MiB". DeviceError if

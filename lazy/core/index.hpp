@@ -30,7 +30,7 @@ struct SliceBound {
   constexpr SliceBound(T v) : value(IntegerArg(v)), given(true) {}
 };
 struct Slice {
-  SliceBound start, stop, step;
+  SliceBound start = none, stop = none, step = none;
 };
 /// Makes Python's slice: negative bounds count from the end, bounds out of range are clamped, the step may be
 /// negative.
@@ -69,6 +69,9 @@ struct Index {
   Index(const Selection& v, Site s = Site::current());
   Index(std::vector<int64_t> positions, Site s = Site::current())
       : kind(Kind::list), site(s), computed(std::make_shared<Computed>(Computed{{}, std::move(positions)})) {}
+  template <IntegerType T>
+  Index(const std::vector<T>& positions, Site s = Site::current())
+      : Index(std::vector<int64_t>(positions.begin(), positions.end()), s) {}
   Index(std::initializer_list<IntegerArg> positions, Site s = Site::current())
       : Index(std::vector<int64_t>(positions.begin(), positions.end()), s) {}
 

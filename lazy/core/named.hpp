@@ -1,5 +1,6 @@
 // Holds tensors under names, as files and modules do.
 #pragma once
+#include <concepts>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -10,6 +11,16 @@
 #include "lazy/core/tensor.hpp"
 
 namespace lazy {
+
+namespace detail {
+/// Takes a name, and the line where it was written.
+struct Name {
+  std::string_view value;
+  Site site;
+  template <std::convertible_to<std::string_view> T>
+  Name(const T& text, Site s = Site::current()) : value(text), site(s) {}
+};
+}  // namespace detail
 
 /// Lists tensors under distinct names, in order. Copies share the values.
 class NamedTensors {
@@ -27,6 +38,7 @@ class NamedTensors {
   bool contains(std::string_view name) const { return places_.contains(std::string(name)); }
   /// Returns the tensor of that name. IndexError, which lists the names that there are, if there is none.
   const Tensor& at(std::string_view name, Site s = Site::current()) const;
+  const Tensor& operator[](detail::Name name) const { return at(name.value, name.site); }
   /// Adds the tensor at the end, or replaces the one of that name.
   void set(const std::string& name, Tensor value);
 

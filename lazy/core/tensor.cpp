@@ -1,11 +1,13 @@
 #include "lazy/core/tensor.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 
 #include "jit/core/bytes.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/debug_layout.hpp"
+#include "lazy/core/elements.hpp"
 #include "lazy/core/recipe.hpp"
 #include "lazy/core/scalar.hpp"
 #include "lazy/core/unchanging.hpp"
@@ -15,7 +17,7 @@ namespace lazy {
 using detail::fail;
 
 namespace {
-Dims listed(std::initializer_list<IntegerArg> v, const char* what, const Site& s) {
+Dims listed(std::span<const IntegerArg> v, const char* what, const Site& s) {
   if (v.size() > kMaxRank)
     throw ShapeError(std::string(what) + ": a tensor has at most " + std::to_string(kMaxRank) +
                          " dimensions, not " + std::to_string(v.size()),
@@ -26,10 +28,7 @@ Dims listed(std::initializer_list<IntegerArg> v, const char* what, const Site& s
 }
 }  // namespace
 
-ShapeArg::ShapeArg(std::initializer_list<IntegerArg> v, Site s) : Shape(listed(v, "shape", s)) {
-  for (const IntegerArg& e : v)
-    if (e.above) throw ShapeError("shape: an extent is above " + std::to_string(e.value), s);
-}
+ShapeArg::ShapeArg(std::initializer_list<IntegerArg> v, Site s) : ShapeArg(std::span(v.begin(), v.size()), s) {}
 ShapeArg::ShapeArg(const std::vector<int64_t>& v, Site s) {
   if (v.size() > kMaxRank)
     throw ShapeError("shape: a tensor has at most " + std::to_string(kMaxRank) + " dimensions, not " +
@@ -37,7 +36,19 @@ ShapeArg::ShapeArg(const std::vector<int64_t>& v, Site s) {
                      s);
   for (int64_t n : v) push_back(n);
 }
-Axes::Axes(std::initializer_list<IntegerArg> v, Site s) : Dims(listed(v, "axes", s)) {}
+ShapeArg::ShapeArg(std::span<const IntegerArg> v, const Site& s) : Shape(listed(v, "shape", s)) {
+  for (const IntegerArg& e : v)
+    if (e.above) throw ShapeError("shape: an extent is above " + std::to_string(e.value), s);
+}
+Axes::Axes(std::initializer_list<IntegerArg> v, Site s) : Axes(std::span(v.begin(), v.size()), s) {}
+Axes::Axes(std::span<const IntegerArg> v, const Site& s) : Dims(listed(v, "axes", s)) {}
+
+ShapeArg detail::extents(std::initializer_list<ExtentArg> v) {
+  std::vector<IntegerArg> given;
+  for (const ExtentArg& e : v)
+    if (e.given) given.push_back(e.extent);
+  return ShapeArg(std::span<const IntegerArg>(given), v.begin()->site);
+}
 
 void Tensor::update_to(jit::Handle h, const Site& s) {
   if (detail::any_recipes()) [[unlikely]]
@@ -69,6 +80,27 @@ size_t Tensor::nbytes(Site s) const {
 int64_t Tensor::numel(Site s) const { return lazy::numel(node("numel", s).shape); }
 int Tensor::dim(Site s) const { return node("dim", s).shape.size(); }
 
+size_t Tensor::itemsize(Site s) const { return size_of(node("itemsize", s).dtype); }
+void detail::check_levels(const Tensor& x, int levels, const Site& s) {
+  const int axes = x.ndim(s);
+  if (axes != levels)
+    fail<ShapeError>("tolist",
+                     "returns vectors of " + std::to_string(levels) + (levels == 1 ? " level" : " levels") +
+                         ", and the tensor has shape " + to_string(x.shape(s)) + ": write tolist<E, " +
+                         std::to_string(axes) + ">()",
+                     s);
+}
+Dims Tensor::strides(Site s) const { return contiguous_strides(node("strides", s).shape); }
+int64_t Tensor::stride(IntegerArg axis, Site s) const {
+  const Shape& shape = node("stride", s).shape;
+  return contiguous_strides(shape)[detail::normal_axis("stride", axis, shape.size(), s)];
+}
+bool Tensor::is_floating_point(Site s) const { return is_float(node("is_floating_point", s).dtype); }
+
+int64_t Tensor::shape(IntegerArg axis, Site s) const {
+  const Shape& shape = node("shape", s).shape;
+  return shape[detail::normal_axis("shape", axis, shape.size(), s)];
+}
 int64_t Tensor::size(IntegerArg axis, Site s) const {
   const Shape& shape = node("size", s).shape;
   return shape[detail::normal_axis("size", axis, shape.size(), s)];
@@ -152,10 +184,35 @@ Tensor::operator bool() const {
   bool v = false;
   if (lazy::numel(n.shape) != 1)  // a conversion has no line of its own
     fail<ShapeError>("bool",
-                     "needs a tensor with one element, not " + to_string(n.shape) + ", which was made here",
+                     "needs a tensor with one element, not " + to_string(n.shape) +
+                         ", which was made here: any() or all() make one of several, and & or | stand for && "
+                         "or || between tensors",
                      n.site);
   read("bool", jit::Cause::truth, bool_, &v, 1, n.site);
   return v;
+}
+
+void Tensor::read_one(DType t, void* out) const {
+  const jit::Node& n = node(name_of(t), Site{});
+  if (lazy::numel(n.shape) != 1)
+    fail<ShapeError>(name_of(t),
+                     "needs a tensor with one element, not " + to_string(n.shape) + ", which was made here",
+                     n.site);
+  read(name_of(t), jit::Cause::item, t, out, 1, n.site);
+}
+
+double Tensor::item(Site s) const {
+  const DType t = node("item", s).dtype;
+  if (size_of(t) < 8 || is_float(t)) return item<double>(s);
+  const int64_t i = item<int64_t>(s);
+  const double d = static_cast<double>(i);
+  constexpr double kExact = 9007199254740992;  // 2^53: double holds every integer up to here
+  if (std::abs(d) > kExact || (t == uint64 && i < 0))
+    fail<DtypeError>("item",
+                     std::string("the ") + name_of(t) + " is above 2^53, which double may not hold: write " +
+                         (t == uint64 ? "item<uint64_t>()" : "item<int64_t>()"),
+                     s);
+  return d;
 }
 
 }  // namespace lazy

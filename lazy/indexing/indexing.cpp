@@ -78,13 +78,11 @@ Tensor Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, 
   return std::as_const(*this)(a, b, c, d, e, f, g, h, i, j);
 }
 
-Selection Tensor::operator()(const Tensor& index, Site s) & { return Selection(*this, index, s); }
-Tensor Tensor::operator()(const Tensor& index, Site s) const& {
+Tensor Tensor::read_selected(const Tensor& index, const Site& s) const {
   (void)node(kRead, s);
   (void)index.node(kRead, s);
   return Tensor(read_at(Arg(*this, s).handle(), Arg(index, s).handle(), s));
 }
-Tensor Tensor::operator()(const Tensor& index, Site s) && { return std::as_const(*this)(index, s); }
 
 View Tensor::operator()(std::span<const Index> list, Site s) & {
   (void)node(kRead, s);
@@ -97,6 +95,15 @@ Tensor Tensor::operator()(std::span<const Index> list, Site s) const& {
 }
 Tensor Tensor::operator()(std::span<const Index> list, Site s) && { return std::as_const(*this)(list, s); }
 
+// Assignments of whole tensors are those to all of their elements.
+
+Tensor& Tensor::copy_(Arg v) & {
+  (*this)(std::span<const Index>(), v.site()) = v;
+  return *this;
+}
+Tensor& Tensor::fill_(Arg v) & { return copy_(std::move(v)); }
+Tensor& Tensor::zero_(Site s) & { return copy_(Arg(false, s)); }
+
 Arg::Arg(const Selection& v, Site site) : owned_(v.read(site).handle()), is_tensor_(true), site_(site) {}
 Index::Index(const Selection& v, Site s) : Index(v.read(s), s) {}
 
@@ -104,6 +111,22 @@ Index::Index(const Selection& v, Site s) : Index(v.read(s), s) {}
 
 void View::write(const char* op, const Arg& v) {
   base_->update_to(written_region(op, Arg(*base_, v.site()).handle(), region_, v), v.site());
+  if (whole_) whole_->write(op, Arg(whole_->handle(), v.site()));
+}
+
+View View::operator[](Index i) && {
+  const auto whole = std::make_shared<View>(std::move(*this));
+  (void)whole->node(kRead, i.site);
+  View part(*whole, i.site, [&] { return placed(whole->handle(), std::span(&i, 1), i.site); });
+  part.whole_ = whole;
+  return part;
+}
+
+View& View::clamp_(Arg low, Arg high) && {
+  const Site s = low.site();
+  const Tensor r = lazy::clip(Arg(handle(), s), std::move(low), std::move(high));
+  write(kWrite, Arg(r.handle(), s));
+  return *this;
 }
 
 template <class F>
@@ -121,16 +144,16 @@ View& View::operator=(Arg v) && {
   write(kWrite, v);
   return *this;
 }
-View& View::operator+=(Arg v) && { return update(add, v); }
-View& View::operator-=(Arg v) && { return update(subtract, v); }
-View& View::operator*=(Arg v) && { return update(multiply, v); }
-View& View::operator/=(Arg v) && { return update(divide, v); }
-View& View::operator%=(Arg v) && { return update(remainder, v); }
-View& View::operator&=(Arg v) && { return update(bitwise_and, v); }
-View& View::operator|=(Arg v) && { return update(bitwise_or, v); }
-View& View::operator^=(Arg v) && { return update(bitwise_xor, v); }
-View& View::operator<<=(Arg v) && { return update(bitwise_left_shift, v); }
-View& View::operator>>=(Arg v) && { return update(bitwise_right_shift, v); }
+View& View::operator+=(Arg v) && { return update(lazy::add, v); }
+View& View::operator-=(Arg v) && { return update(lazy::subtract, v); }
+View& View::operator*=(Arg v) && { return update(lazy::multiply, v); }
+View& View::operator/=(Arg v) && { return update(lazy::divide, v); }
+View& View::operator%=(Arg v) && { return update(lazy::remainder, v); }
+View& View::operator&=(Arg v) && { return update(lazy::bitwise_and, v); }
+View& View::operator|=(Arg v) && { return update(lazy::bitwise_or, v); }
+View& View::operator^=(Arg v) && { return update(lazy::bitwise_xor, v); }
+View& View::operator<<=(Arg v) && { return update(lazy::bitwise_left_shift, v); }
+View& View::operator>>=(Arg v) && { return update(lazy::bitwise_right_shift, v); }
 
 // Writing what one tensor selects
 
@@ -228,15 +251,21 @@ Selection& Selection::operator=(Arg v) && {
   write(kWrite, v);
   return *this;
 }
-Selection& Selection::operator+=(Arg v) && { return update(add, v); }
-Selection& Selection::operator-=(Arg v) && { return update(subtract, v); }
-Selection& Selection::operator*=(Arg v) && { return update(multiply, v); }
-Selection& Selection::operator/=(Arg v) && { return update(divide, v); }
-Selection& Selection::operator%=(Arg v) && { return update(remainder, v); }
-Selection& Selection::operator&=(Arg v) && { return update(bitwise_and, v); }
-Selection& Selection::operator|=(Arg v) && { return update(bitwise_or, v); }
-Selection& Selection::operator^=(Arg v) && { return update(bitwise_xor, v); }
-Selection& Selection::operator<<=(Arg v) && { return update(bitwise_left_shift, v); }
-Selection& Selection::operator>>=(Arg v) && { return update(bitwise_right_shift, v); }
+Selection& Selection::operator+=(Arg v) && { return update(lazy::add, v); }
+Selection& Selection::operator-=(Arg v) && { return update(lazy::subtract, v); }
+Selection& Selection::operator*=(Arg v) && { return update(lazy::multiply, v); }
+Selection& Selection::operator/=(Arg v) && { return update(lazy::divide, v); }
+Selection& Selection::operator%=(Arg v) && { return update(lazy::remainder, v); }
+Selection& Selection::operator&=(Arg v) && { return update(lazy::bitwise_and, v); }
+Selection& Selection::operator|=(Arg v) && { return update(lazy::bitwise_or, v); }
+Selection& Selection::operator^=(Arg v) && { return update(lazy::bitwise_xor, v); }
+Selection& Selection::clamp_(Arg low, Arg high) && {
+  const Site s = low.site();
+  const Tensor r = lazy::clip(Arg(read(s).handle(), s), std::move(low), std::move(high));
+  write(kWrite, Arg(r.handle(), s));
+  return *this;
+}
+Selection& Selection::operator<<=(Arg v) && { return update(lazy::bitwise_left_shift, v); }
+Selection& Selection::operator>>=(Arg v) && { return update(lazy::bitwise_right_shift, v); }
 
 }  // namespace lazy

@@ -51,6 +51,18 @@ class View : public Tensor {
   View& operator^=(Arg) &&;
   View& operator<<=(Arg) &&;
   View& operator>>=(Arg) &&;
+  // Assignments by torch's names, on a temporary: x[0].add_(1) writes to x.
+  View& add_(Arg v) && { return std::move(*this) += std::move(v); }
+  View& sub_(Arg v) && { return std::move(*this) -= std::move(v); }
+  View& mul_(Arg v) && { return std::move(*this) *= std::move(v); }
+  View& div_(Arg v) && { return std::move(*this) /= std::move(v); }
+  View& fill_(Arg v) && { return std::move(*this) = std::move(v); }
+  View& copy_(Arg v) && { return std::move(*this) = std::move(v); }
+  View& zero_(Site s = Site::current()) && { return std::move(*this) = Arg(false, s); }
+  View& clamp_(Arg low, Arg high) &&;
+  /// Selects from what is selected: x[0][1] = 2 writes to x.
+  View operator[](Index i) &&;
+  using Tensor::operator[];
   // Rebinds a variable, as with any Tensor.
   View& operator=(const View& v) & {
     rebind(v.handle());
@@ -62,16 +74,34 @@ class View : public Tensor {
   }
   // Deleted for variables: += would not change the tensor that was indexed, but looks as if it did. Write
   // x(0) += v, or give the value a name of type Tensor.
-  View& operator+=(Arg) & = delete;
-  View& operator-=(Arg) & = delete;
-  View& operator*=(Arg) & = delete;
-  View& operator/=(Arg) & = delete;
-  View& operator%=(Arg) & = delete;
-  View& operator&=(Arg) & = delete;
-  View& operator|=(Arg) & = delete;
-  View& operator^=(Arg) & = delete;
-  View& operator<<=(Arg) & = delete;
-  View& operator>>=(Arg) & = delete;
+  using Instead = instead::x_i_itself_or_Tensor_in_place_of_auto;
+  Instead operator+=(Arg) & = delete;
+  Instead operator-=(Arg) & = delete;
+  Instead operator*=(Arg) & = delete;
+  Instead operator/=(Arg) & = delete;
+  Instead operator%=(Arg) & = delete;
+  Instead operator&=(Arg) & = delete;
+  Instead operator|=(Arg) & = delete;
+  Instead operator^=(Arg) & = delete;
+  Instead operator<<=(Arg) & = delete;
+  Instead operator>>=(Arg) & = delete;
+  template <ScalarType T>
+  Instead operator=(T) & = delete;
+  Instead operator++() & = delete;
+  Instead operator--() & = delete;
+  Instead operator++(int) & = delete;
+  Instead operator--(int) & = delete;
+  Instead add_(Arg) & = delete;
+  Instead sub_(Arg) & = delete;
+  Instead mul_(Arg) & = delete;
+  Instead div_(Arg) & = delete;
+  Instead fill_(Arg) & = delete;
+  Instead copy_(Arg) & = delete;
+  Instead zero_() & = delete;
+  Instead clamp_(Arg, Arg) & = delete;
+  Instead index_put_(const std::vector<Index>&, Arg, bool = false) & = delete;
+  Instead uniform_(ScalarNumber = 0, ScalarNumber = 1) & = delete;
+  Instead normal_(ScalarNumber = 0, ScalarNumber = 1) & = delete;
 
  private:
   friend class Tensor;
@@ -83,6 +113,7 @@ class View : public Tensor {
   View& update(F op, const Arg& value);
 
   Tensor* base_;
+  std::shared_ptr<View> whole_;  // what the base is, if that was selected itself: it is written, too
   detail::Region region_;
   Site site_;
 };
@@ -112,6 +143,15 @@ class Selection {
   Selection& operator^=(Arg) &&;
   Selection& operator<<=(Arg) &&;
   Selection& operator>>=(Arg) &&;
+  // Assignments by torch's names, on a temporary: x[0].add_(1) writes to x.
+  Selection& add_(Arg v) && { return std::move(*this) += std::move(v); }
+  Selection& sub_(Arg v) && { return std::move(*this) -= std::move(v); }
+  Selection& mul_(Arg v) && { return std::move(*this) *= std::move(v); }
+  Selection& div_(Arg v) && { return std::move(*this) /= std::move(v); }
+  Selection& fill_(Arg v) && { return std::move(*this) = std::move(v); }
+  Selection& copy_(Arg v) && { return std::move(*this) = std::move(v); }
+  Selection& zero_(Site s = Site::current()) && { return std::move(*this) = Arg(false, s); }
+  Selection& clamp_(Arg low, Arg high) &&;
 
   // Members of Tensor, of what is read.
 
@@ -176,6 +216,11 @@ class Selection {
   Tensor base_value_, index_;
   Site site_;
 };
+template <std::derived_from<Tensor> X>
+Selection Tensor::operator()(const X& mask_or_positions, Site s) & {
+  return Selection(*this, mask_or_positions, s);
+}
+
 /// Prints what is selected, as a Tensor is printed. Evaluates.
 std::ostream& operator<<(std::ostream&, const Selection&);
 

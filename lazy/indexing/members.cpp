@@ -1,6 +1,7 @@
 // Implements members of Tensor that select elements.
 #include "lazy/core/members.hpp"
 #include "lazy/indexing/selecting.hpp"
+#include "lazy/indexing/writing.hpp"
 
 namespace lazy {
 

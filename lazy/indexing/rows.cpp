@@ -5,20 +5,20 @@
 namespace lazy {
 namespace {
 
-int64_t row_count(const char* name, const LocatedTensor& x) {
-  if (!x.tensor->defined()) detail::throw_empty(name, x.site);
-  const Shape& shape = x.tensor->shape();
-  if (shape.empty()) detail::fail<ShapeError>(name, "a 0-d tensor has no rows", x.site);
+int64_t row_count(const char* name, const Shape& shape, const Site& s) {
+  if (shape.empty()) detail::fail<ShapeError>(name, "a 0-d tensor has no rows", s);
   return shape[0];
 }
 
 }  // namespace
 
-RowIterator begin(LocatedTensor x) {
-  (void)row_count("begin", x);
-  return {*x.tensor, 0, x.site};
+RowIterator Tensor::begin(Site s) const {
+  (void)row_count("begin", node("begin", s).shape, s);
+  return {*this, 0, s};
 }
 
-RowIterator end(LocatedTensor x) { return {Tensor(), row_count("end", x), x.site}; }
+RowIterator Tensor::end(Site s) const {
+  return {Tensor(), row_count("end", node("end", s).shape, s), s};
+}
 
 }  // namespace lazy

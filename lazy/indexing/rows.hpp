@@ -1,7 +1,9 @@
 // Lets a loop go along the first axis of a tensor: for (Tensor row : x).
 #pragma once
+#include <concepts>
 #include <cstddef>
 #include <iterator>
+#include <span>
 
 #include "lazy/indexing/indexing.hpp"
 
@@ -32,9 +34,8 @@ class RowIterator {
   Site site_;
 };
 
-/// Returns the first row. ShapeError for a 0-d tensor.
-RowIterator begin(LocatedTensor x);
-/// Returns the end of the rows. ShapeError for a 0-d tensor.
-RowIterator end(LocatedTensor x);
-
 }  // namespace lazy
+
+// size() counts elements; a range of rows has as many as axis 0.
+template <std::derived_from<lazy::Tensor> T>
+inline constexpr bool std::ranges::disable_sized_range<T> = true;

@@ -151,6 +151,14 @@ Tensor flatnonzero(Arg x) {
   return r.tensor(flat_positions(r, x));
 }
 
+Tensor detail::slice_along(Arg x, IntegerArg axis, SliceBound start, SliceBound stop, SliceBound step) {
+  const Recorder r{"slice", x.site()};
+  const Handle h = Operand(r.name, x).take();
+  std::vector<Index> list(static_cast<size_t>(r.axis(axis, h)), Index(_, r.site));
+  list.emplace_back(Slice{start, stop, step}, r.site);
+  return Tensor(h)(std::span<const Index>(list), r.site);
+}
+
 Tensor select(Arg x, IntegerArg axis, IntegerArg index) {
   const Recorder r{"select", x.site()};
   const Handle h = Operand(r.name, x).take();

@@ -19,6 +19,10 @@ Tensor masked_select(Arg x, Arg mask);
 /// Returns x without an axis, at one position of it: (n, 5) at axis 0 -> (5). A view; IndexError for a
 /// position out of range.
 Tensor select(Arg x, IntegerArg axis, IntegerArg index);
+namespace detail {
+/// Returns x with a slice of one axis: the member slice().
+Tensor slice_along(Arg x, IntegerArg axis, SliceBound start, SliceBound stop, SliceBound step);
+}  // namespace detail
 /// Returns x at indices of one dimension along an axis: (n, 5) at (k) -> (k, 5). ShapeError for an index of
 /// more dimensions.
 Tensor index_select(Arg x, IntegerArg axis, Arg index, Bounds = Bounds::check);

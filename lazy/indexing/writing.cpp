@@ -73,6 +73,13 @@ Tensor index_put(Arg x, const std::vector<Index>& index, Arg values, bool accumu
   return r.tensor(written_region(r.name, h, region, values, accumulate ? Combine::add : Combine::set));
 }
 
+Tensor& Tensor::index_put_(const std::vector<Index>& list, Arg v, bool accumulate) & {
+  const Site s = v.site();
+  const Tensor r = index_put(Arg(*this, s), list, std::move(v), accumulate);
+  update_to(r.handle(), s);
+  return *this;
+}
+
 Tensor index_add(Arg x, IntegerArg axis, Arg index, Arg values, Bounds bounds) {
   return at_rows({"index_add", x.site()}, x, axis, index, values, Combine::add, bounds);
 }

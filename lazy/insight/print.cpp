@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <ostream>
 
@@ -197,6 +198,12 @@ std::string to_string(const Tensor& x, Site s) {
   const void* data = jit::contiguous_data(value.handle(), jit::Cause::print, s, keep);
   return format(data, value.handle()->dtype, value.handle()->shape);
 }
+
+void print(LocatedTensor x) {
+  const std::string text = to_string(*x.tensor, x.site) + '\n';
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+void Tensor::print(Site s) const { lazy::print({*this, s}); }
 
 std::ostream& operator<<(std::ostream& out, LocatedTensor x) { return out << to_string(*x.tensor, x.site); }
 std::ostream& operator<<(std::ostream& out, const Selection& x) {

@@ -26,6 +26,8 @@ std::string format(const void* data, DType, const Shape&, const PrintOptions&);
 std::string format(const void* data, DType, const Shape&);
 /// Evaluates and returns the text.
 std::string to_string(const Tensor&, Site = Site::current());
+/// Writes the text, and a new line, on standard output. Evaluates.
+void print(LocatedTensor x);
 /// Print as "[3, 4]", "float32", "cuda:0".
 std::ostream& operator<<(std::ostream&, const Dims&);
 std::ostream& operator<<(std::ostream&, DType);

@@ -16,6 +16,8 @@ namespace lazy {
 
 /// Writes the value as a .npy file, which replaces one that is there once it is whole. Evaluates.
 void save(const std::string& path, TensorArg x);
+/// Takes the arguments in torch's order.
+inline void save(TensorArg x, const std::string& path) { save(path, std::move(x)); }
 /// Reads a .npy file: a copy, row-major unless the file is column-major.
 Tensor load(const std::string& path, MaybeDevice device = {}, Site s = Site::current());
 
@@ -23,6 +25,10 @@ Tensor load(const std::string& path, MaybeDevice device = {}, Site s = Site::cur
 /// for. Error for a name that a ZIP file can't have (empty, or above 65000 bytes).
 void save_npz(const std::string& path, const NamedTensors& tensors, bool compressed = false,
               Site s = Site::current());
+/// Returns save_npz(), not compressed: NumPy's name.
+inline void savez(const std::string& path, const NamedTensors& tensors, Site s = Site::current()) {
+  save_npz(path, tensors, false, s);
+}
 /// Reads all arrays of a .npz file, stored or compressed, in the file's order.
 NamedTensors load_npz(const std::string& path, MaybeDevice device = {}, Site s = Site::current());
 

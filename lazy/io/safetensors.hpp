@@ -37,6 +37,11 @@ Safetensors load_safetensors(const std::string& path, MaybeDevice device = {}, S
 void save_safetensors(const std::string& path, const NamedTensors& tensors,
                       const std::map<std::string, std::string>& metadata = {}, Site s = Site::current());
 
+/// Does the same for a state_dict(): torch's order of arguments.
+inline void save(const NamedTensors& tensors, const std::string& path, Site s = Site::current()) {
+  save_safetensors(path, tensors, {}, s);
+}
+
 /// Holds the index of a model in several files, each of which is mapped when the first of its tensors is
 /// requested. Copies share the files. Any thread may call it.
 class ShardedSafetensors {

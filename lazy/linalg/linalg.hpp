@@ -12,6 +12,11 @@
 #include <vector>
 
 #include "lazy/core/tensor.hpp"
+#include "lazy/ops/diagonals.hpp"
+#include "lazy/ops/einsum.hpp"
+#include "lazy/ops/matmul.hpp"
+#include "lazy/ops/statistics.hpp"
+#include "lazy/ops/views.hpp"
 
 namespace lazy {
 
@@ -185,3 +190,53 @@ inline Tensor expm(Arg x) { return matrix_exp(std::move(x)); }
 Tensor multi_dot(const std::vector<Tensor>& xs, Site = Site::current());
 
 }  // namespace lazy
+
+// The names of numpy.linalg and torch.linalg, which are functions of lazy.
+namespace lazy::linalg {
+
+using lazy::cholesky;
+using lazy::cholesky_inverse;
+using lazy::cholesky_solve;
+using lazy::cond;
+using lazy::cross;
+using lazy::det;
+using lazy::diagonal;
+using lazy::eig;
+using lazy::eigh;
+using lazy::eigvals;
+using lazy::eigvalsh;
+using lazy::inv;
+using lazy::lstsq;
+using lazy::lu;
+using lazy::lu_factor;
+using lazy::lu_solve;
+using lazy::matmul;
+using lazy::matrix_exp;
+using lazy::matrix_norm;
+using lazy::matrix_power;
+using lazy::matrix_rank;
+using lazy::matrix_transpose;
+using lazy::multi_dot;
+using lazy::outer;
+using lazy::pinv;
+using lazy::qr;
+using lazy::slogdet;
+using lazy::solve;
+using lazy::solve_triangular;
+using lazy::svd;
+using lazy::svdvals;
+using lazy::tensordot;
+using lazy::tensorinv;
+using lazy::tensorsolve;
+using lazy::trace;
+using lazy::vecdot;
+using lazy::vector_norm;
+
+/// Returns the norm of all elements.
+inline Tensor norm(Arg x) { return vector_norm(std::move(x)); }
+/// Returns, as NumPy does, matrix_norm() of a matrix, or along two axes, and vector_norm() of a vector, or
+/// along one. ShapeError for other numbers of dimensions without axes, and for more axes; Error for an order
+/// that is not one of the norm's.
+Tensor norm(Arg x, NormOrder order, Axes axes = {}, KeepDims keep = dropdims);
+
+}  // namespace lazy::linalg

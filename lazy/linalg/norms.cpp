@@ -98,4 +98,18 @@ Tensor cond(Arg x, NormOrder p) {
   return r.tensor(r.where(odd, std::numeric_limits<double>::infinity(), ratio));
 }
 
+Tensor linalg::norm(Arg x, NormOrder order, Axes axes, KeepDims keep) {
+  const Site s = x.site();
+  const int dimensions = Operand("norm", x)->shape.size(), along = axes.empty() ? dimensions : axes.size();
+  if (along == 2) return matrix_norm(std::move(x), order, axes.empty() ? Axes{0, 1} : axes, keep);
+  if (along != 1)
+    fail<ShapeError>("norm",
+                     "with an order it takes one axis or two, not " + std::to_string(along) +
+                         ": vector_norm() takes any number",
+                     s);
+  if (!order.name().empty())
+    fail<Error>("norm", "\"" + std::string(order.name()) + "\" is a norm of matrices, not of vectors", s);
+  return vector_norm(std::move(x), order.order(), axes, keep);
+}
+
 }  // namespace lazy

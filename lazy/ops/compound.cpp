@@ -26,7 +26,7 @@ jit::Handle updated(const char* op, const jit::Handle& left, const Tensor& resul
 
 #define LAZY_COMPOUND(symbol, function)                            \
   Tensor& Tensor::operator symbol(Arg v)& {                        \
-    Tensor result = function(Arg(*this, v.site()), v);             \
+    Tensor result = lazy::function(Arg(*this, v.site()), v);             \
     jit::Handle h = updated(#function, handle_, result, v.site()); \
     result = Tensor();                                             \
     update_to(std::move(h), v.site());                             \
@@ -43,5 +43,31 @@ LAZY_COMPOUND(^=, bitwise_xor)
 LAZY_COMPOUND(<<=, bitwise_left_shift)
 LAZY_COMPOUND(>>=, bitwise_right_shift)
 #undef LAZY_COMPOUND
+
+Tensor& Tensor::operator++() & { return *this += Arg(1, node("operator++", Site{}).site); }
+Tensor& Tensor::operator--() & { return *this -= Arg(1, node("operator--", Site{}).site); }
+Tensor Tensor::operator++(int) & {
+  Tensor before = *this;
+  ++*this;
+  return before;
+}
+Tensor Tensor::operator--(int) & {
+  Tensor before = *this;
+  --*this;
+  return before;
+}
+
+Tensor& Tensor::add_(Arg v) & { return *this += std::move(v); }
+Tensor& Tensor::sub_(Arg v) & { return *this -= std::move(v); }
+Tensor& Tensor::mul_(Arg v) & { return *this *= std::move(v); }
+Tensor& Tensor::div_(Arg v) & { return *this /= std::move(v); }
+Tensor& Tensor::clamp_(Arg low, Arg high) & {
+  const Site s = low.site();
+  Tensor result = lazy::clip(Arg(*this, s), std::move(low), std::move(high));
+  jit::Handle h = updated("clamp_", handle_, result, s);
+  result = Tensor();
+  update_to(std::move(h), s);
+  return *this;
+}
 
 }  // namespace lazy

@@ -97,10 +97,9 @@ Tensor eye(IntegerArg rows, IntegerArg columns, IntegerArg k, MaybeDType t, Mayb
 Tensor tril(Arg x, IntegerArg k) { return triangle("tril", Op::less_equal, x, k); }
 Tensor triu(Arg x, IntegerArg k) { return triangle("triu", Op::greater_equal, x, k); }
 
-std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string& indexing) {
+namespace {
+std::vector<Tensor> grids(std::span<const Arg> axes, const std::string& indexing, const Site& s) {
   std::vector<Tensor> r;
-  if (axes.size() == 0) return r;
-  const Site s = axes.begin()->site();
   if (indexing != "xy" && indexing != "ij")
     fail<Error>("meshgrid", "indexing is \"xy\" or \"ij\", not \"" + indexing + "\"", s);
   if (axes.size() > kMaxRank)
@@ -125,6 +124,17 @@ std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string&
         detail::broadcast(detail::reshape(Operand("meshgrid", a), flat, a.site()), result, a.site()));
   }
   return r;
+}
+}  // namespace
+
+std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string& indexing) {
+  if (axes.size() == 0) return {};
+  return grids(std::span(axes.begin(), axes.size()), indexing, axes.begin()->site());
+}
+std::vector<Tensor> meshgrid(const std::vector<Tensor>& axes, const std::string& indexing, Site s) {
+  std::vector<Arg> args;
+  for (const Tensor& axis : axes) args.emplace_back(axis, s);
+  return grids(args, indexing, s);
 }
 
 Tensor from_blob(void* data, ShapeArg shape, DType t, std::vector<int64_t> strides,
@@ -188,6 +198,13 @@ Tensor tensor(const NestedList& list, MaybeDType dtype, MaybeDevice device, Site
     out += size_of(t);
   }
   return from_elements("tensor", elements.data(), level.size(), shape, t, t, device, s);
+}
+
+Tensor::Tensor(std::initializer_list<NestedList> lists, Site s) : Tensor(tensor(NestedList(lists), {}, {}, s)) {}
+Tensor::Tensor(ScalarNumber value, const Site& s) {
+  const DType t = value.literal_dtype();
+  const jit::Scalar x = number_fits(value, t) ? to_scalar(value, t) : convert(to_scalar(value, value.dtype), value.dtype, t);
+  *this = from_elements("Tensor", &x.bits, 1, {}, t, t, {}, s);
 }
 
 namespace detail {

@@ -11,6 +11,7 @@
 #pragma once
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,17 @@ Tensor ones(ShapeArg shape, MaybeDType dtype = {}, MaybeDevice device = {}, Site
 Tensor empty(ShapeArg shape, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
 Tensor full(ShapeArg shape, ScalarNumber value, MaybeDType dtype = {}, MaybeDevice device = {},
             Site = Site::current());
+// The same of extents without braces: zeros(3, 4).
+#define LAZY_OF_EXTENTS(name)                                                                               \
+  template <IntegerType B>                                                                                  \
+  Tensor name(ExtentArg a, B b, ExtentArg c = {}, ExtentArg d = {}, ExtentArg e = {}, ExtentArg f = {},     \
+              ExtentArg g = {}, ExtentArg h = {}) {                                                         \
+    return name(detail::extents({a, ExtentArg(b, a.site), c, d, e, f, g, h}), MaybeDType(), MaybeDevice(), a.site); \
+  }
+LAZY_OF_EXTENTS(zeros)
+LAZY_OF_EXTENTS(ones)
+LAZY_OF_EXTENTS(empty)
+#undef LAZY_OF_EXTENTS
 Tensor zeros_like(Arg x, MaybeDType dtype = {}, MaybeDevice device = {});
 Tensor ones_like(Arg x, MaybeDType dtype = {}, MaybeDevice device = {});
 Tensor empty_like(Arg x, MaybeDType dtype = {}, MaybeDevice device = {});
@@ -46,6 +58,9 @@ Tensor linspace(ScalarNumber start, ScalarNumber stop, IntegerArg num, bool endp
 /// k.
 Tensor eye(IntegerArg rows, IntegerArg columns = -1, IntegerArg k = 0, MaybeDType dtype = {},
            MaybeDevice device = {}, Site = Site::current());
+inline Tensor identity(IntegerArg n, MaybeDType dtype = {}, MaybeDevice device = {}, Site s = Site::current()) {
+  return eye(n, n, 0, dtype, device, s);
+}
 /// Return the elements on and below (tril) or on and above (triu) the diagonal column - row = k of the last
 /// two axes; zero elsewhere.
 Tensor tril(Arg x, IntegerArg k = 0);
@@ -53,6 +68,14 @@ Tensor triu(Arg x, IntegerArg k = 0);
 /// Returns coordinate grids of one-dimensional tensors. indexing "xy": the first two axes change places;
 /// "ij": they don't.
 std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string& indexing = "xy");
+std::vector<Tensor> meshgrid(const std::vector<Tensor>& axes, const std::string& indexing = "xy",
+                             Site = Site::current());
+inline std::vector<Tensor> meshgrid(Arg a, Arg b, const std::string& indexing = "xy") {
+  return meshgrid({a, b}, indexing);
+}
+inline std::vector<Tensor> meshgrid(Arg a, Arg b, Arg c, const std::string& indexing = "xy") {
+  return meshgrid({a, b, c}, indexing);
+}
 
 namespace detail {
 /// Throws ShapeError unless `count` elements fill the shape.
@@ -160,21 +183,83 @@ Tensor tensor(detail::List<detail::List<detail::List<detail::List<detail::List<T
   return detail::from_lists(v, dtype, device, s);
 }
 
-/// Holds nested lists whose elements differ in type, or of any depth: tensor({{1.5, 2}, {true, 3}}).
-class NestedList {
- public:
-  template <ScalarType T>
-  NestedList(T v) : value_(v) {}
-  NestedList(std::initializer_list<NestedList> v) : items_(v), is_list_(true) {}
-
- private:
-  friend Tensor tensor(const NestedList&, MaybeDType, MaybeDevice, Site);
-  ScalarNumber value_;
-  std::vector<NestedList> items_;
-  bool is_list_ = false;
-};
 /// Makes a tensor of the dtype to which all the elements promote, each with the dtype of its own type.
 Tensor tensor(const NestedList&, MaybeDType dtype = {}, MaybeDevice device = {}, Site s = Site::current());
+
+namespace detail {
+template <class T>
+inline constexpr bool kIsBraces = false;
+template <class T>
+inline constexpr bool kIsBraces<std::initializer_list<T>> = true;
+
+/// Returns true for ranges of elements, and for ranges of such ranges. Lists in braces and tensors have
+/// functions of their own; characters are text.
+template <class R>
+consteval bool has_elements() {
+  using T = std::remove_cvref_t<R>;
+  if constexpr (std::derived_from<T, Tensor> || kIsBraces<T>) {
+    return false;
+  } else if constexpr (requires(T& r) { std::begin(r) != std::end(r); }) {
+    using V = std::iter_value_t<decltype(std::begin(std::declval<T&>()))>;
+    if constexpr (Element<V>) return !std::same_as<V, char>;
+    else return has_elements<V>();
+  } else {
+    return false;
+  }
+}
+template <class R>
+concept RangeOfElements = has_elements<R>();
+
+/// Finds the type of a range's innermost elements.
+template <class R>
+struct InnermostOf {
+  using type = typename InnermostOf<std::iter_value_t<decltype(std::begin(std::declval<R&>()))>>::type;
+};
+template <Element T>
+struct InnermostOf<T> {
+  using type = T;
+};
+
+/// Appends the elements of a range in row-major order and finds its shape; ShapeError for ranges of unequal
+/// length side by side. An extent is -1 as long as it is not known.
+template <class R, class Out>
+void append_range(R&& range, Out& out, Shape& shape, int level, const Site& s) {
+  if (level == shape.size()) shape.push_back(-1);
+  int64_t count = 0;
+  for (auto&& v : range) {
+    if constexpr (Element<std::iter_value_t<decltype(std::begin(range))>>)
+      out.push_back(static_cast<typename Out::value_type>(v));
+    else append_range(v, out, shape, level + 1, s);
+    ++count;
+  }
+  int64_t& extent = shape[level];
+  if (extent >= 0 && extent != count) throw_ragged(static_cast<size_t>(extent), static_cast<size_t>(count), s);
+  extent = count;
+}
+}  // namespace detail
+
+/// Copies a range of C++ - a vector, array, span, view - or a range of ranges, which becomes a matrix. Unlike
+/// literals, the elements keep the dtype of exactly their C++ type, unless one is given. ShapeError for
+/// ranges of unequal length side by side.
+template <detail::RangeOfElements R>
+Tensor tensor(R&& range, MaybeDType dtype = {}, MaybeDevice device = {}, Site s = Site::current()) {
+  using E = typename detail::InnermostOf<std::remove_cvref_t<R>>::type;
+  std::vector<std::conditional_t<std::same_as<E, bool>, unsigned char, E>> flat;  // no bits of vector<bool>
+  Shape shape;
+  detail::append_range(range, flat, shape, 0, s);
+  return detail::from_elements("tensor", flat.data(), flat.size(), shape, dtype_of<E>(),
+                               dtype.or_else(dtype_of<E>()), device, s);
+}
+
+/// Returns tensor(): NumPy's and MLX's name.
+inline Tensor array(const NestedList& list, MaybeDType dtype = {}, MaybeDevice device = {},
+                    Site s = Site::current()) {
+  return tensor(list, dtype, device, s);
+}
+template <detail::RangeOfElements R>
+Tensor array(R&& range, MaybeDType dtype = {}, MaybeDevice device = {}, Site s = Site::current()) {
+  return tensor(range, dtype, device, s);
+}
 
 /// Copies a range of elements, in the dtype of exactly that C++ type; row-major in `shape`, or in one
 /// dimension. ShapeError if the sizes differ.
@@ -215,6 +300,14 @@ Tensor asarray(const std::vector<T>& v, MaybeDType dtype = {}, MaybeDevice devic
     return detail::from_elements("asarray", v.data(), v.size(), {static_cast<int64_t>(v.size())},
                                  dtype_of<T>(), dtype.or_else(dtype_of<T>()), device, s);
   }
+}
+
+template <Element E>
+Tensor::Tensor(const std::vector<E>& elements, Site s) : Tensor(asarray(elements, {}, {}, s)) {}
+template <Element E>
+Tensor::Tensor(const std::vector<E>& elements, ShapeArg shape, Site s) {
+  detail::check_filled("Tensor", elements.size(), shape, s);
+  *this = asarray(elements, {}, {}, s).reshape(shape, s);
 }
 
 }  // namespace lazy

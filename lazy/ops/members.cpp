@@ -3,6 +3,7 @@
 #include "lazy/core/build.hpp"
 #include "lazy/core/promotion.hpp"
 #include "lazy/core/recipe.hpp"
+#include "lazy/ops/creation.hpp"
 #include "lazy/ops/diagonals.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/matmul.hpp"

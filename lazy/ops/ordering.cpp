@@ -7,6 +7,7 @@
 #include "jit/built_in/select.hpp"
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/recorder.hpp"
+#include "lazy/ops/reductions.hpp"
 #include "support/float_mode.hpp"
 
 namespace lazy {
@@ -165,6 +166,28 @@ Sorted kthvalue(Arg x, IntegerArg k, IntegerArg axis, KeepDims keep) {
     if (i != a) without.push_back(h->shape[i]);
   return {r.tensor(r.reshape(one.values.handle(), without)),
           r.tensor(r.reshape(one.indices.handle(), without))};
+}
+
+namespace {
+/// Returns the value that a reduction finds along one axis, and where argmax() or argmin() find it.
+Sorted extreme(const char* name, Arg& x, IntegerArg axis, KeepDims keep, Tensor (*value)(Arg, Axes, KeepDims),
+               Tensor (*place)(Arg, Axes, KeepDims)) {
+  const Recorder r{name, x.site()};
+  const Handle h = Operand(name, x).take();
+  const int a = r.axis(axis, h);
+  if (h->shape[a] == 0)
+    r.fail<ShapeError>("no elements along axis " + std::to_string(a) + " of " + to_string(h->shape));
+  const jit::Purpose purpose(name);
+  return {value(r.arg(h), a, keep), place(r.arg(h), a, keep)};
+}
+}  // namespace
+
+Sorted max_with_indices(Arg x, IntegerArg axis, KeepDims keep) {
+  return extreme("max_with_indices", x, axis, keep, max, argmax);
+}
+
+Sorted min_with_indices(Arg x, IntegerArg axis, KeepDims keep) {
+  return extreme("min_with_indices", x, axis, keep, min, argmin);
 }
 
 Tensor median(Arg x, Axes axes, KeepDims keep) {

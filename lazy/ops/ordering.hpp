@@ -16,6 +16,10 @@ Sorted topk(Arg x, IntegerArg k, IntegerArg axis = -1, bool largest = true, bool
 /// Returns the k-th smallest element along an axis, counted from 1, and its position. ShapeError unless
 /// k is in [1, n].
 Sorted kthvalue(Arg x, IntegerArg k, IntegerArg axis = -1, KeepDims keep = dropdims);
+/// Return the largest, or the smallest, element along an axis and its int64 position, as max() and argmax()
+/// find them: (..., n) -> (...). What torch's max(axis) returns. ShapeError for an empty axis.
+Sorted max_with_indices(Arg x, IntegerArg axis, KeepDims keep = dropdims);
+Sorted min_with_indices(Arg x, IntegerArg axis, KeepDims keep = dropdims);
 
 // The next ones take the elements of all the axes together; none named means all axes. The result is NaN if
 // an element is. Bools and integers are computed in the default dtype, 16-bit floats in float32. ShapeError

@@ -29,9 +29,9 @@ Tensor min(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 inline Tensor max(Arg a, TensorArg b) { return maximum(std::move(a), std::move(b)); }
 inline Tensor min(Arg a, TensorArg b) { return minimum(std::move(a), std::move(b)); }
 template <std::floating_point T>
-Tensor max(Arg, T) = delete;  // write maximum(x, value)
+instead::maximum max(Arg, T) = delete;
 template <std::floating_point T>
-Tensor min(Arg, T) = delete;  // write minimum(x, value)
+instead::minimum min(Arg, T) = delete;
 /// True if any, or all, elements are != 0; of no elements false and true.
 Tensor any(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 Tensor all(Arg x, Axes axes = {}, KeepDims keep = dropdims);

@@ -33,6 +33,15 @@ Tensor ptp(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 /// [float] Returns sum(x weights) / sum(weights). The weights have the shape of x, or one dimension where one
 /// axis is named, of its extent: ShapeError otherwise.
 Tensor average(Arg x, Arg weights, Axes axes = {}, KeepDims keep = dropdims);
+/// Returns mean(): a number in the second place is an axis, as in NumPy.
+inline Tensor average(Arg x) { return mean(std::move(x)); }
+template <IntegerType T>
+Tensor average(Arg x, T axis, KeepDims keep = dropdims) {
+  return mean(std::move(x), axis, keep);
+}
+inline Tensor average(Arg x, std::initializer_list<IntegerArg> axes, KeepDims keep = dropdims) {
+  return mean(std::move(x), Axes(axes), keep);
+}
 /// [float] Returns the norm of all elements, or along the axes: (sum |x|^order)^(1 / order). Order infinity
 /// is the largest magnitude, -infinity the smallest (ShapeError for an empty axis), 0 the number of elements
 /// that are not 0.

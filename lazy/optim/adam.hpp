@@ -34,6 +34,9 @@ class Adam : public OptimizerOf<AdamOptionsAs> {
  public:
   explicit Adam(const ParameterList& parameters, const AdamOptions& o = {}, Site s = Site::current())
       : Adam("Adam", parameters, o, s) {}
+  /// Takes a learning rate in the place of options.
+  Adam(const ParameterList& parameters, std::floating_point auto lr, Site s = Site::current())
+      : Adam(parameters, AdamOptions{.lr = static_cast<double>(lr)}, s) {}
 
  protected:
   Adam(const char* name, const ParameterList& parameters, const AdamOptions& o, const Site& s)
@@ -64,6 +67,9 @@ class AdamW final : public Adam {
  public:
   explicit AdamW(const ParameterList& parameters, const AdamWOptions& o = {}, Site s = Site::current())
       : Adam("AdamW", parameters, o, s) {}
+  /// Takes a learning rate in the place of options.
+  AdamW(const ParameterList& parameters, std::floating_point auto lr, Site s = Site::current())
+      : AdamW(parameters, AdamWOptions{.lr = static_cast<double>(lr)}, s) {}
 };
 
 template <template <class> class As>
@@ -94,6 +100,9 @@ class NAdam final : public OptimizerOf<NAdamOptionsAs> {
  public:
   explicit NAdam(const ParameterList& parameters, const NAdamOptions& o = {}, Site s = Site::current())
       : OptimizerOf("NAdam", parameters, o, s) {}
+  /// Takes a learning rate in the place of options.
+  NAdam(const ParameterList& parameters, std::floating_point auto lr, Site s = Site::current())
+      : NAdam(parameters, NAdamOptions{.lr = static_cast<double>(lr)}, s) {}
 
  private:
   void update(Update&, size_t group) const override;
@@ -127,6 +136,9 @@ class RAdam final : public OptimizerOf<RAdamOptionsAs> {
  public:
   explicit RAdam(const ParameterList& parameters, const RAdamOptions& o = {}, Site s = Site::current())
       : OptimizerOf("RAdam", parameters, o, s) {}
+  /// Takes a learning rate in the place of options.
+  RAdam(const ParameterList& parameters, std::floating_point auto lr, Site s = Site::current())
+      : RAdam(parameters, RAdamOptions{.lr = static_cast<double>(lr)}, s) {}
 
  private:
   void update(Update&, size_t group) const override;
@@ -158,6 +170,9 @@ class Adamax final : public OptimizerOf<AdamaxOptionsAs> {
  public:
   explicit Adamax(const ParameterList& parameters, const AdamaxOptions& o = {}, Site s = Site::current())
       : OptimizerOf("Adamax", parameters, o, s) {}
+  /// Takes a learning rate in the place of options.
+  Adamax(const ParameterList& parameters, std::floating_point auto lr, Site s = Site::current())
+      : Adamax(parameters, AdamaxOptions{.lr = static_cast<double>(lr)}, s) {}
 
  private:
   void update(Update&, size_t group) const override;
@@ -190,6 +205,9 @@ class LAMB final : public OptimizerOf<LAMBOptionsAs> {
  public:
   explicit LAMB(const ParameterList& parameters, const LAMBOptions& o = {}, Site s = Site::current())
       : OptimizerOf("LAMB", parameters, o, s) {}
+  /// Takes a learning rate in the place of options.
+  LAMB(const ParameterList& parameters, std::floating_point auto lr, Site s = Site::current())
+      : LAMB(parameters, LAMBOptions{.lr = static_cast<double>(lr)}, s) {}
 
  private:
   void update(Update&, size_t group) const override;

@@ -30,6 +30,9 @@ class RMSprop final : public OptimizerOf<RMSpropOptionsAs> {
  public:
   explicit RMSprop(const ParameterList& parameters, const RMSpropOptions& o = {}, Site s = Site::current())
       : OptimizerOf("RMSprop", parameters, o, s) {}
+  /// Takes a learning rate in the place of options.
+  RMSprop(const ParameterList& parameters, std::floating_point auto lr, Site s = Site::current())
+      : RMSprop(parameters, RMSpropOptions{.lr = static_cast<double>(lr)}, s) {}
 
  private:
   void update(Update&, size_t group) const override;
@@ -62,6 +65,9 @@ class Adagrad final : public OptimizerOf<AdagradOptionsAs> {
  public:
   explicit Adagrad(const ParameterList& parameters, const AdagradOptions& o = {}, Site s = Site::current())
       : OptimizerOf("Adagrad", parameters, o, s) {}
+  /// Takes a learning rate in the place of options.
+  Adagrad(const ParameterList& parameters, std::floating_point auto lr, Site s = Site::current())
+      : Adagrad(parameters, AdagradOptions{.lr = static_cast<double>(lr)}, s) {}
 
  private:
   void update(Update&, size_t group) const override;
@@ -91,6 +97,9 @@ class Adadelta final : public OptimizerOf<AdadeltaOptionsAs> {
  public:
   explicit Adadelta(const ParameterList& parameters, const AdadeltaOptions& o = {}, Site s = Site::current())
       : OptimizerOf("Adadelta", parameters, o, s) {}
+  /// Takes a learning rate in the place of options.
+  Adadelta(const ParameterList& parameters, std::floating_point auto lr, Site s = Site::current())
+      : Adadelta(parameters, AdadeltaOptions{.lr = static_cast<double>(lr)}, s) {}
 
  private:
   void update(Update&, size_t group) const override;

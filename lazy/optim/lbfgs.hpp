@@ -36,6 +36,9 @@ class LBFGS final : public OptimizerOf<LBFGSOptionsAs> {
   using Closure = std::function<Tensor()>;
   explicit LBFGS(const ParameterList& parameters, const LBFGSOptions& o = {}, Site s = Site::current())
       : OptimizerOf("LBFGS", parameters, o, s) {}
+  /// Takes a learning rate in the place of options.
+  LBFGS(const ParameterList& parameters, std::floating_point auto lr, Site s = Site::current())
+      : LBFGS(parameters, LBFGSOptions{.lr = static_cast<double>(lr)}, s) {}
 
   /// Throws Error: there is no step without a closure.
   void step(Site s = Site::current()) override;

@@ -31,6 +31,9 @@ class SGD final : public OptimizerOf<SGDOptionsAs> {
  public:
   explicit SGD(const ParameterList& parameters, const SGDOptions& o = {}, Site s = Site::current())
       : OptimizerOf("SGD", parameters, o, s) {}
+  /// Takes a learning rate in the place of options.
+  SGD(const ParameterList& parameters, std::floating_point auto lr, Site s = Site::current())
+      : SGD(parameters, SGDOptions{.lr = static_cast<double>(lr)}, s) {}
 
  private:
   void update(Update&, size_t group) const override;
@@ -61,6 +64,9 @@ class Lion final : public OptimizerOf<LionOptionsAs> {
  public:
   explicit Lion(const ParameterList& parameters, const LionOptions& o = {}, Site s = Site::current())
       : OptimizerOf("Lion", parameters, o, s) {}
+  /// Takes a learning rate in the place of options.
+  Lion(const ParameterList& parameters, std::floating_point auto lr, Site s = Site::current())
+      : Lion(parameters, LionOptions{.lr = static_cast<double>(lr)}, s) {}
 
  private:
   void update(Update&, size_t group) const override;

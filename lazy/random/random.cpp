@@ -85,6 +85,43 @@ Tensor permutation(Generator& g, IntegerArg n, MaybeDevice device, Site s) {
   return argsort(Arg(d.bits().both(), s));
 }
 
+namespace {
+/// Draws positions below n.
+Tensor positions(Generator& g, int64_t n, const Shape& shape, bool replace, const MaybeTensor& p, Device where,
+                 const Site& s) {
+  constexpr const char* name = "choice";
+  if (n < 1) fail<ShapeError>(name, "there are no elements to draw from", s);
+  check_drawn(name, shape, s);
+  const int64_t count = numel(shape);
+  if (!replace && count > n)
+    fail<ShapeError>(name, std::to_string(count) + " draws of " + std::to_string(n) + " elements without replacement", s);
+  const jit::Purpose purpose(name);
+  if (p.defined()) {
+    if (p.shape() != Shape{n})
+      fail<ShapeError>(name, "p has shape " + to_string(p.shape()) + ", not " + to_string(Shape{n}), s);
+    return multinomial(g, Arg(p, s), count, replace).reshape(shape, s);
+  }
+  if (replace) return randint(g, 0, n, shape, int64, where, s);
+  const Tensor order = permutation(g, n, where, s);
+  return order.narrow(0, 0, count, s).reshape(shape, s);
+}
+}  // namespace
+
+Tensor choice(Generator& g, TensorArg x, ShapeArg shape, bool replace, MaybeTensor p) {
+  constexpr const char* name = "choice";
+  const Site s = x.site();
+  const Operand h(name, x);
+  if (h->shape.size() != 1)
+    fail<ShapeError>(name, "takes a tensor of one dimension, not " + to_string(h->shape), s);
+  const Tensor at = positions(g, h->shape[0], shape, replace, p, h->device, s);
+  const jit::Purpose purpose(name);
+  return take(Arg(h, s), Arg(at, s), 0);
+}
+
+Tensor choice(Generator& g, IntegerArg n, ShapeArg shape, bool replace, MaybeTensor p, Site s) {
+  return positions(g, n, shape, replace, p, device_of(MaybeDevice(), s), s);
+}
+
 Tensor shuffle(Generator& g, Arg x, IntegerArg axis) {
   constexpr const char* name = "shuffle";
   const Site s = x.site();

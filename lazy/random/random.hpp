@@ -38,6 +38,16 @@ Tensor exponential(Generator&, ScalarNumber rate, ShapeArg shape, MaybeDType = {
 Tensor bernoulli(Generator&, Arg p);
 /// Returns 0, 1, ... n - 1 in random order, int64.
 Tensor permutation(Generator&, IntegerArg n, MaybeDevice = {}, Site = Site::current());
+inline Tensor randperm(Generator& g, IntegerArg n, MaybeDevice d = {}, Site s = Site::current()) {
+  return permutation(g, n, d, s);
+}
+/// Draws elements of a vector, or of 0, 1, ... n - 1, int64, each with the same probability or with those of
+/// `p`, of the vector's extent, in proportion to it: (n) -> shape. Without `replace` an element is drawn once
+/// at most. ShapeError for more dimensions than one, for no elements, for p of another extent, and for more
+/// draws than there are elements without `replace`; DtypeError for p of other than floating-point numbers.
+Tensor choice(Generator&, TensorArg x, ShapeArg shape = {}, bool replace = true, MaybeTensor p = {});
+Tensor choice(Generator&, IntegerArg n, ShapeArg shape = {}, bool replace = true, MaybeTensor p = {},
+              Site = Site::current());
 /// Returns x with the slices along an axis in random order; IndexError for the axis.
 Tensor shuffle(Generator&, Arg x, IntegerArg axis = 0);
 /// Draws positions along the last axis of `weights`, with probabilities in proportion to it: (..., n) ->
@@ -74,10 +84,28 @@ LAZY_DRAW(exponential,
           rate, shape, t, d, s)
 LAZY_DRAW(bernoulli, (Arg p), std::move(p))
 LAZY_DRAW(permutation, (IntegerArg n, MaybeDevice d = {}, Site s = Site::current()), n, d, s)
+LAZY_DRAW(randperm, (IntegerArg n, MaybeDevice d = {}, Site s = Site::current()), n, d, s)
+LAZY_DRAW(choice, (TensorArg x, ShapeArg shape = {}, bool replace = true, MaybeTensor p = {}), std::move(x), shape,
+          replace, std::move(p))
+LAZY_DRAW(choice,
+          (IntegerArg n, ShapeArg shape = {}, bool replace = true, MaybeTensor p = {},
+           Site s = Site::current()),
+          n, shape, replace, std::move(p), s)
 LAZY_DRAW(shuffle, (Arg x, IntegerArg axis = 0), std::move(x), axis)
 LAZY_DRAW(multinomial, (Arg weights, IntegerArg samples, bool replacement = false), std::move(weights),
           samples, replacement)
 LAZY_DRAW(dropout, (Arg x, double p = 0.5, bool training = true), std::move(x), p, training)
 #undef LAZY_DRAW
+// Of extents without braces: rand(3, 4).
+#define LAZY_OF_EXTENTS(name)                                                                           \
+  template <IntegerType B>                                                                              \
+  Tensor name(ExtentArg a, B b, ExtentArg c = {}, ExtentArg d = {}, ExtentArg e = {}, ExtentArg f = {}, \
+              ExtentArg g = {}, ExtentArg h = {}) {                                                     \
+    return name(detail::extents({a, ExtentArg(b, a.site), c, d, e, f, g, h}), MaybeDType(),             \
+                MaybeDevice(), a.site);                                                                 \
+  }
+LAZY_OF_EXTENTS(rand)
+LAZY_OF_EXTENTS(randn)
+#undef LAZY_OF_EXTENTS
 
 }  // namespace lazy

@@ -151,6 +151,21 @@ def arg_extreme(d, name):
         return arguments, "error"
 
 
+@op("max_with_indices", "min_with_indices")
+def extreme_and_place(d, name):
+    t = d.one(ALL)
+    x = d.tensor(t, d.shape(), d.one(["any", "mild"]))
+    axis = d.axis(x.a.ndim)
+    keep = d.chance(0.4)
+    if not -x.a.ndim <= axis < x.a.ndim or x.a.shape[axis] == 0:
+        return [x, axis, keep], "error"
+    best, place = (np.max, np.argmax) if name == "max_with_indices" else (np.min, np.argmin)
+    return [x, axis, keep], [
+        Out(t, best(x.a, axis=axis, keepdims=keep)),
+        Out("int64", place(x.a, axis=axis, keepdims=keep)),
+    ]
+
+
 @op("logsumexp")
 def logsumexp(d, name):
     t = d.one(FLOATS + ["int8", "bool"])

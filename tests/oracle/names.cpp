@@ -79,18 +79,18 @@ const std::map<std::string, std::string>& excluded() {
       for (const char* n : names) v.emplace(n, reason);
     };
     add("sets up or describes the process",
-        {"default_device", "set_default_device", "is_available", "cuda_device_count", "describe",
+        {"default_device", "set_default_device", "is_available", "cuda_is_available", "cuda_device_count", "describe",
          "synchronize", "machine", "set_arena", "set_default_dtype", "get_default_dtype", "default_generator",
-         "manual_seed", "release_memory"});
+         "manual_seed", "seed", "release_memory"});
     add("runs or reports what was recorded",
-        {"eval", "explain", "summary", "to_string", "format", "get_printoptions", "set_printoptions",
+        {"eval", "explain", "summary", "print", "to_string", "format", "get_printoptions", "set_printoptions",
          "mark_dynamic", "mark_static"});
     add("takes C++ values or memory: the cases' own tensors are made so",
-        {"tensor", "from_span", "from_blob"});
-    add("gives no tensor", {"finfo", "iinfo", "slice", "dtype_of", "ix_", "begin", "end"});
+        {"tensor", "array", "from_span", "from_blob"});
+    add("gives no tensor", {"promote_types", "finfo", "iinfo", "slice", "dtype_of", "ix_"});
     add("reads or writes files and memory of others",
         {"read_csv", "to_dlpack", "from_dlpack", "read_png", "read_jpeg", "write_png", "read_pnm",
-         "write_pnm", "save", "load", "save_npz", "load_npz", "load_safetensors", "save_safetensors",
+         "write_pnm", "save", "load", "save_npz", "savez", "load_npz", "load_safetensors", "save_safetensors",
          "load_safetensors_index"});
     add("differentiates functions, not tensors",
         {"vjp", "grad", "value_and_grad", "value_and_grad_of", "jvp", "hessian_vector", "checkpoint",

@@ -35,6 +35,7 @@ const Row kRows[] = {
     ROW("linspace", "I 0\tI 1\tI 5", NUMBER(a, 0); NUMBER(b, 0); INT(n, 0); FLAG(end, true); DTYPE(t);
         return linspace(a, b, n, end, t)),
     ROW("eye", "I 2\tI 3\tI 1", INT(n, 0); INT(m, -1); INT(k, 0); DTYPE(t); return eye(n, m, k, t)),
+    ROW("identity", "I 3", INT(n, 0); DTYPE(t); return identity(n, t)),
     ROW("tri", "I 2\tI 3\tI 1", INT(n, 0); INT(m, -1); INT(k, 0); DTYPE(t); return tri(n, m, k, t)),
     ROW("tril", "x 3,4\tI 1", ARG(x); INT(k, 0); return tril(x, k)),
     ROW("triu", "x 3,4\tI 1", ARG(x); INT(k, 0); return triu(x, k)),

@@ -57,6 +57,9 @@ const Row kRows[] = {
          return exponential(generator, a, s, t)),
     DRAW("bernoulli", "x 2,3", ARG(p); return bernoulli(generator, minimum(p, 1))),
     DRAW("permutation", "I 5", INT(n, 0); return permutation(generator, n)),
+    DRAW("randperm", "I 5", INT(n, 0); return randperm(generator, n)),
+    DRAW("choice", "x 5\tL 2,3", ARG(x); SHAPE(s); FLAG(again, true);
+         return choice(generator, Tensor(x.take()), s, again)),
     DRAW("shuffle", "x 4,2", ARG(x); INT(a, 0); return shuffle(generator, x, a)),
     DRAW("multinomial", "x 2,5\tI 3", ARG(w); INT(n, 1); FLAG(again, false);
          return multinomial(generator, w, n, again)),

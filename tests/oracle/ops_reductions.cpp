@@ -78,6 +78,8 @@ const Row kRows[] = {
         return argsort(x, a, down, stable)),
     ROW("topk", "x 3,4\tI 2", ARG(x); INT(k, 1); INT(a, -1); FLAG(largest, true); FLAG(sorted, true);
         return both(topk(x, k, a, largest, sorted))),
+    ROW("max_with_indices", "x 3,4\tI 1", ARG(x); INT(a, 0); KEEP(k); return both(max_with_indices(x, a, k))),
+    ROW("min_with_indices", "x 3,4\tI 1", ARG(x); INT(a, 0); KEEP(k); return both(min_with_indices(x, a, k))),
     ROW("kthvalue", "x 3,4\tI 2", ARG(x); INT(n, 1); INT(a, -1); KEEP(k); return both(kthvalue(x, n, a, k))),
     QUANTILE(nanquantile, "F 0x1p-2"),
     QUANTILE(nanpercentile, "F 30"),

@@ -2,7 +2,7 @@
 # defines, in a file that includes the header. Goes by names: free functions, and members of classes that one room alone has.
 cmake_minimum_required(VERSION 3.25)
 # Members that call functions of later rooms, so that users find them on the class; what a run keeps with its program.
-set(elsewhere Tensor::.* SpareArguments::.*)
+set(elsewhere Tensor::.* Module::save Module::load SpareArguments::.*)
 
 file(GLOB_RECURSE headers RELATIVE ${ROOT} ${ROOT}/support/*.hpp ${ROOT}/cache/*.hpp ${ROOT}/jit/*.hpp ${ROOT}/backends/*.hpp ${ROOT}/lazy/*.hpp)
 file(GLOB_RECURSE sources RELATIVE ${ROOT} ${ROOT}/support/*.cpp ${ROOT}/cache/*.cpp ${ROOT}/jit/*.cpp ${ROOT}/backends/*.cpp ${ROOT}/lazy/*.cpp)

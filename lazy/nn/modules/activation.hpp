@@ -14,6 +14,7 @@ namespace lazy::nn {
 #define LAZY_ACTIVATION(Layer, function)                                    \
   struct Layer : Module {                                                   \
     Tensor operator()(Arg x) const { return lazy::function(std::move(x)); } \
+    Tensor forward(Arg x) const { return (*this)(std::move(x)); } \
   }
 LAZY_ACTIVATION(ReLU, relu);
 LAZY_ACTIVATION(ReLU6, relu6);
@@ -35,6 +36,7 @@ LAZY_ACTIVATION(Hardswish, hardswish);
     double option;                                                                  \
     explicit Layer(double option __VA_OPT__(=) __VA_ARGS__) : option(option) {}     \
     Tensor operator()(Arg x) const { return lazy::function(std::move(x), option); } \
+    Tensor forward(Arg x) const { return (*this)(std::move(x)); } \
     std::string extra_repr() const override;                                        \
   }
 LAZY_ACTIVATION(LeakyReLU, leaky_relu, negative_slope, 0.01);
@@ -50,6 +52,7 @@ LAZY_ACTIVATION(Hardshrink, hardshrink, lambda, 0.5);
     int64_t dim;                                                                     \
     explicit Layer(IntegerArg axis __VA_OPT__(=) __VA_ARGS__) : dim(axis) {}         \
     Tensor operator()(Arg x) const { return lazy::function(std::move(x), dim); }     \
+    Tensor forward(Arg x) const { return (*this)(std::move(x)); } \
     std::string extra_repr() const override { return "dim=" + std::to_string(dim); } \
   }
 LAZY_ACTIVATION(Softmax, softmax);
@@ -61,12 +64,14 @@ LAZY_ACTIVATION(GLU, glu, -1);
 /// Returns softmax over the channels of images (N, C, H, W) or (C, H, W). ShapeError for other ranks.
 struct Softmax2d : Module {
   Tensor operator()(Arg x) const;
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
 };
 
 struct GELU : Module {
   Approximate approximate;
   explicit GELU(Approximate how = Approximate::none) : approximate(how) {}
   Tensor operator()(Arg x) const { return gelu(std::move(x), approximate); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
 };
 
@@ -74,6 +79,7 @@ struct Softplus : Module {
   double beta, threshold;
   explicit Softplus(double beta = 1, double threshold = 20) : beta(beta), threshold(threshold) {}
   Tensor operator()(Arg x) const { return softplus(std::move(x), beta, threshold); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
 };
 
@@ -81,6 +87,7 @@ struct Hardtanh : Module {
   double min_val, max_val;
   explicit Hardtanh(double min_val = -1, double max_val = 1) : min_val(min_val), max_val(max_val) {}
   Tensor operator()(Arg x) const { return hardtanh(std::move(x), min_val, max_val); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
 };
 
@@ -88,6 +95,7 @@ struct Threshold : Module {
   double threshold, value;
   Threshold(double threshold, double value) : threshold(threshold), value(value) {}
   Tensor operator()(Arg x) const { return lazy::threshold(std::move(x), threshold, value); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
 };
 
@@ -101,6 +109,7 @@ struct PReLU : Module {
   Parameter weight;
   explicit PReLU(IntegerArg num_parameters = 1, const PReLUOptions& options = {}, Site s = Site::current());
   Tensor operator()(Arg x) const { return prelu(std::move(x), Arg(weight, x.site())); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
   LAZY_MODULE(weight)
 };
@@ -114,6 +123,7 @@ struct RReLU : Module {
   Tensor operator()(Arg x) const {
     return rrelu(generator ? *generator : default_generator(), std::move(x), lower, upper, training());
   }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
 };
 

@@ -44,14 +44,17 @@ struct Held {
 [[noreturn]] void throw_out_of_range(const char* list, int64_t i, size_t size, const Site&);
 [[noreturn]] void throw_other_type(const Module& found, const std::type_info& wanted, const Site&);
 
+/// True for modules that are called, or have torch's forward(), with a tensor.
 template <class F>
 inline constexpr bool kCallable =
-    std::is_invocable_r_v<Tensor, F&, Arg> || std::is_invocable_r_v<Tensor, F&, Tensor>;
+    std::is_invocable_r_v<Tensor, F&, Arg> || std::is_invocable_r_v<Tensor, F&, Tensor> ||
+    requires(F& f, Tensor x) { Tensor(f.forward(x)); };
 /// Calls a module with the caller's line if it takes it, which layers do.
 template <class F>
 Tensor call(F& f, Arg x) {
   if constexpr (std::is_invocable_r_v<Tensor, F&, Arg>) return f(std::move(x));
-  else return f(Tensor(x.take()));
+  else if constexpr (std::is_invocable_r_v<Tensor, F&, Tensor>) return f(Tensor(x.take()));
+  else return f.forward(Tensor(x.take()));
 }
 
 template <class M>
@@ -103,7 +106,9 @@ class AnyModule {
 
   /// Calls the module. Error if it takes something else than one tensor; get() gives it by its type then.
   Tensor operator()(Arg x) { return held_->call(std::move(x)); }
+  Tensor forward(Arg x) { return (*this)(std::move(x)); }
   Tensor operator()(Arg x) const { return static_cast<const detail::Held&>(*held_).call_const(std::move(x)); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   Module& module() { return held_->module(); }
   const Module& module() const { return held_->module(); }
   /// Returns the module. Error if it is of another type.
@@ -123,19 +128,14 @@ class AnyModule {
 
 namespace detail {
 
-/// Takes the number or the name of a module in a list, and the line where it was written.
+/// Takes the number of a module in a list, and the line where it was written.
 struct Place {
   int64_t value;
   Site site;
   template <IntegerType T>
   Place(T i, Site s = Site::current()) : value(IntegerArg(i)), site(s) {}
 };
-struct Name {
-  std::string_view value;
-  Site site;
-  template <std::convertible_to<std::string_view> T>
-  Name(const T& text, Site s = Site::current()) : value(text), site(s) {}
-};
+using lazy::detail::Name;
 
 }  // namespace detail
 
@@ -203,8 +203,10 @@ class Sequential : public NamedModules {
     return at("Sequential", i, s).template get<M>(s);
   }
   Tensor operator()(Arg x);
+  Tensor forward(Arg x) { return (*this)(std::move(x)); }
   /// Error if one of the modules can't be called const.
   Tensor operator()(Arg x) const;
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
 };
 
 /// Holds modules under numbers. The model that has it calls them.

@@ -53,6 +53,7 @@ struct ConvNd : detail::ConvBase {
          const ConvLayerOptions& options = {}, Site s = Site::current())
       : ConvBase("Conv", false, D, in_channels, out_channels, kernel_size, options, s) {}
   Tensor operator()(Arg x) const { return convolve(std::move(x), D); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string name() const override { return "Conv" + std::to_string(D) + "d"; }
 };
 using Conv1d = ConvNd<1>;
@@ -66,6 +67,7 @@ struct ConvTransposeNd : detail::ConvBase {
                   const ConvLayerOptions& options = {}, Site s = Site::current())
       : ConvBase("ConvTranspose", true, D, in_channels, out_channels, kernel_size, options, s) {}
   Tensor operator()(Arg x) const { return transpose(std::move(x), D, "ConvTranspose"); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string name() const override { return "ConvTranspose" + std::to_string(D) + "d"; }
 };
 using ConvTranspose1d = ConvTransposeNd<1>;

@@ -28,6 +28,7 @@ struct Dropout : detail::DropoutBase {
   explicit Dropout(double p = 0.5, Generator* g = nullptr, Site s = Site::current())
       : DropoutBase("Dropout", p, g, s) {}
   Tensor operator()(Arg x) const;
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
 };
 
 /// Does that to whole channels of (N, C, S...), D spatial axes. As in torch, Dropout1d and Dropout3d take
@@ -37,6 +38,7 @@ struct DropoutNd : detail::DropoutBase {
   explicit DropoutNd(double p = 0.5, Generator* g = nullptr, Site s = Site::current())
       : DropoutBase("Dropout", p, g, s) {}
   Tensor operator()(Arg x) const { return drop_channels(std::move(x), D); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string name() const override { return "Dropout" + std::to_string(D) + "d"; }
 };
 using Dropout1d = DropoutNd<1>;
@@ -48,11 +50,13 @@ struct AlphaDropout : detail::DropoutBase {
   explicit AlphaDropout(double p = 0.5, Generator* g = nullptr, Site s = Site::current())
       : DropoutBase("AlphaDropout", p, g, s) {}
   Tensor operator()(Arg x) const;
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
 };
 struct FeatureAlphaDropout : detail::DropoutBase {
   explicit FeatureAlphaDropout(double p = 0.5, Generator* g = nullptr, Site s = Site::current())
       : DropoutBase("FeatureAlphaDropout", p, g, s) {}
   Tensor operator()(Arg x) const;
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
 };
 
 }  // namespace lazy::nn

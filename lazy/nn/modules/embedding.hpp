@@ -28,6 +28,7 @@ struct Embedding : Module {
                                    std::optional<int64_t> padding_idx = std::nullopt,
                                    Site s = Site::current());
   Tensor operator()(Arg ids) const;
+  Tensor forward(Arg ids) const { return (*this)(std::move(ids)); }
   std::string extra_repr() const override;
   LAZY_MODULE(weight)
 

@@ -42,6 +42,7 @@ struct FractionalMaxPoolNd : detail::FractionalPoolBase {
   FractionalMaxPoolNd(Axes window, const FractionalPoolOptions& o, Site s = Site::current())
       : FractionalPoolBase(D, window, o, s) {}
   Tensor operator()(Arg x) const { return pool(std::move(x), D).values; }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   /// Returns where they are, too: the first of equal ones.
   lazy::MaxPoolResult with_indices(Arg x) const { return pool(std::move(x), D); }
   std::string name() const override { return "FractionalMaxPool" + std::to_string(D) + "d"; }

@@ -13,6 +13,7 @@ struct Upsample : Module {
   InterpolateOptions options;
   explicit Upsample(const InterpolateOptions& o) : options(o) {}
   Tensor operator()(Arg x) const { return interpolate(std::move(x), options); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
 };
 /// Upsamples images (N, C, H, W) by the nearest element, or linearly with coinciding corners.
@@ -32,6 +33,7 @@ struct PixelShuffle : Module {
   int64_t upscale_factor;
   explicit PixelShuffle(IntegerArg r) : upscale_factor(r) {}
   Tensor operator()(Arg x) const { return pixel_shuffle(std::move(x), upscale_factor); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override { return "upscale_factor=" + std::to_string(upscale_factor); }
 };
 /// (..., C, H r, W r) -> (..., C r r, H, W).
@@ -39,12 +41,14 @@ struct PixelUnshuffle : Module {
   int64_t downscale_factor;
   explicit PixelUnshuffle(IntegerArg r) : downscale_factor(r) {}
   Tensor operator()(Arg x) const { return pixel_unshuffle(std::move(x), downscale_factor); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override { return "downscale_factor=" + std::to_string(downscale_factor); }
 };
 struct ChannelShuffle : Module {
   int64_t groups;
   explicit ChannelShuffle(IntegerArg groups) : groups(groups) {}
   Tensor operator()(Arg x) const { return channel_shuffle(std::move(x), groups); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override { return "groups=" + std::to_string(groups); }
 };
 
@@ -54,6 +58,7 @@ struct Unfold : Module {
   FoldOptions options;
   explicit Unfold(Axes window, const FoldOptions& o = {}) : kernel_size(window), options(o) {}
   Tensor operator()(Arg x) const { return unfold(std::move(x), kernel_size, options); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
 };
 /// Adds columns up to an image.
@@ -63,6 +68,7 @@ struct Fold : Module {
   Fold(Axes extents, Axes window, const FoldOptions& o = {})
       : output_size(extents), kernel_size(window), options(o) {}
   Tensor operator()(Arg x) const { return fold(std::move(x), output_size, kernel_size, options); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
 };
 

@@ -23,6 +23,7 @@ struct Linear : Module {
   Linear(IntegerArg in_features, IntegerArg out_features, const LinearOptions& options = {},
          Site s = Site::current());
   Tensor operator()(Arg x) const { return linear(std::move(x), weight, bias); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   int64_t in_features() const { return weight.size(1); }
   int64_t out_features() const { return weight.size(0); }
   std::string extra_repr() const override;
@@ -42,6 +43,7 @@ struct Bilinear : Module {
 /// Returns x.
 struct Identity : Module {
   Tensor operator()(Arg x) const { return Tensor(x.take()); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
 };
 
 /// Makes one axis of the axes from start to end: (N, C, H, W) -> (N, C H W).
@@ -49,6 +51,7 @@ struct Flatten : Module {
   int64_t start_dim, end_dim;
   explicit Flatten(IntegerArg start = 1, IntegerArg end = -1) : start_dim(start), end_dim(end) {}
   Tensor operator()(Arg x) const;
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
 };
 
@@ -58,6 +61,7 @@ struct Unflatten : Module {
   Shape unflattened_size;
   Unflatten(IntegerArg axis, ShapeArg size) : dim(axis), unflattened_size(size) {}
   Tensor operator()(Arg x) const;
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
 };
 

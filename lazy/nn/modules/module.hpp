@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
@@ -77,6 +78,10 @@ class Module {
   /// throws: ShapeError, which names all that differ in shape, or, if `strict`, Error, which names all that
   /// are missing in the dictionary or in the model. Returns these names.
   IncompatibleKeys load_state_dict(const NamedTensors& state, bool strict = true, Site s = Site::current());
+  /// Writes state_dict() as a safetensors file, and takes it from one, as load_state_dict() does. Errors are
+  /// those of save_safetensors() and load_safetensors(), too.
+  void save(const std::string& path, Site s = Site::current()) const;
+  IncompatibleKeys load(const std::string& path, bool strict = true, Site s = Site::current());
 
   /// Says if the model is being trained: dropout drops and batch normalisation uses the batch's statistics.
   /// Error to train a frozen one.
@@ -89,8 +94,15 @@ class Module {
   static void note_mode_change() noexcept;
   /// Moves parameters and buffers to a device. DeviceError if there is none.
   Module& to(Device, Site s = Site::current());
+  /// Takes the device's name: "cpu", "cuda", "cuda:1". DeviceError for others.
+  Module& to(std::string_view device, Site s = Site::current()) {
+    return to(lazy::detail::device_named(device, s), s);
+  }
+  Module& cpu(Site s = Site::current()) { return to(Device{}, s); }
+  Module& cuda(Site s = Site::current()) { return to(Device{DeviceKind::cuda, 0}, s); }
   /// Converts parameters and buffers of floating point. DtypeError unless to one of these.
   Module& to(DType, Site s = Site::current());
+  Module& half(Site s = Site::current()) { return to(float16, s); }
   /// Puts parameters and buffers of 4 and 5 axes into memory of this order (Tensor::to_memory_format):
   /// weights of convolutions, mostly. A convolution of such weights gives images in channels-last memory.
   Module& to_memory_format(ChannelLayout format, Site s = Site::current());
@@ -165,5 +177,13 @@ Module& Module::apply(F&& f) {
 }
 
 }  // namespace lazy::nn
+
+namespace lazy {
+
+/// Write and read a model's state: torch's order of arguments.
+inline void save(const nn::Module& m, const std::string& path, Site s = Site::current()) { m.save(path, s); }
+inline void load(nn::Module& m, const std::string& path, Site s = Site::current()) { m.load(path, true, s); }
+
+}  // namespace lazy
 
 #include "lazy/nn/modules/members.hpp"

@@ -95,7 +95,9 @@ struct BatchNormNd : detail::BatchNormBase {
                        Site s = Site::current())
       : BatchNormBase(num_features, options, s) {}
   Tensor operator()(Arg x) { return normalise(std::move(x), D); }
+  Tensor forward(Arg x) { return (*this)(std::move(x)); }
   Tensor operator()(Arg x) const { return normalise(std::move(x), D); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string name() const override { return "BatchNorm" + std::to_string(D) + "d"; }
 };
 using BatchNorm1d = BatchNormNd<1>;
@@ -109,7 +111,9 @@ struct InstanceNormNd : detail::InstanceNormBase {
                           Site s = Site::current())
       : InstanceNormBase(num_features, options, s) {}
   Tensor operator()(Arg x) { return normalise(std::move(x), D); }
+  Tensor forward(Arg x) { return (*this)(std::move(x)); }
   Tensor operator()(Arg x) const { return normalise(std::move(x), D); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string name() const override { return "InstanceNorm" + std::to_string(D) + "d"; }
 };
 using InstanceNorm1d = InstanceNormNd<1>;
@@ -123,7 +127,12 @@ struct LayerNorm : Module {
   double eps;
   explicit LayerNorm(ShapeArg normalized_shape, const LayerNormOptions& options = {},
                      Site s = Site::current());
+  // Of {4} alone C++ could make a LayerNorm to be copied, too.
+  explicit LayerNorm(std::initializer_list<IntegerArg> normalized_shape, const LayerNormOptions& options = {},
+                     Site s = Site::current())
+      : LayerNorm(ShapeArg(normalized_shape, s), options, s) {}
   Tensor operator()(Arg x) const { return layer_norm(std::move(x), normalized_shape, weight, bias, eps); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
   LAZY_MODULE(weight, bias)
 };
@@ -136,6 +145,7 @@ struct GroupNorm : Module {
   GroupNorm(IntegerArg num_groups, IntegerArg num_channels, const GroupNormOptions& options = {},
             Site s = Site::current());
   Tensor operator()(Arg x) const { return group_norm(std::move(x), num_groups, weight, bias, eps); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
   LAZY_MODULE(weight, bias)
 };
@@ -152,7 +162,11 @@ struct RMSNorm : Module {
   Shape normalized_shape;
   std::optional<double> eps;
   explicit RMSNorm(ShapeArg normalized_shape, const RMSNormOptions& options = {}, Site s = Site::current());
+  explicit RMSNorm(std::initializer_list<IntegerArg> normalized_shape, const RMSNormOptions& options = {},
+                   Site s = Site::current())
+      : RMSNorm(ShapeArg(normalized_shape, s), options, s) {}
   Tensor operator()(Arg x) const { return rms_norm(std::move(x), normalized_shape, weight, eps); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
   LAZY_MODULE(weight)
 };
@@ -164,6 +178,7 @@ struct LocalResponseNorm : Module {
   explicit LocalResponseNorm(IntegerArg size, double alpha = 1e-4, double beta = 0.75, double k = 1)
       : size(size), alpha(alpha), beta(beta), k(k) {}
   Tensor operator()(Arg x) const { return local_response_norm(std::move(x), size, alpha, beta, k); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string extra_repr() const override;
 };
 

@@ -28,6 +28,7 @@ struct PadBase : Module {
   struct Name##Nd : detail::PadBase {                                                                      \
     explicit Name##Nd(const Pads& padding, Site s = Site::current()) : PadBase(#Name, D, padding, 0, s) {} \
     Tensor operator()(Arg x) const { return pad_axes(std::move(x), D, PadMode::mode); }                    \
+    Tensor forward(Arg x) const { return (*this)(std::move(x)); } \
     std::string name() const override { return #Name + std::to_string(D) + "d"; }                          \
     std::string extra_repr() const override { return sides(); }                                            \
   };                                                                                                       \
@@ -45,6 +46,7 @@ struct ConstantPadNd : detail::PadBase {
   ConstantPadNd(const Pads& padding, double value, Site s = Site::current())
       : PadBase("ConstantPad", D, padding, value, s) {}
   Tensor operator()(Arg x) const { return pad_axes(std::move(x), D, PadMode::constant); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string name() const override { return "ConstantPad" + std::to_string(D) + "d"; }
   std::string extra_repr() const override { return sides_and_value(); }
 };

@@ -49,6 +49,7 @@ struct MaxPoolNd : detail::PoolBase {
   explicit MaxPoolNd(Axes window, const PoolOptions& o = {}, Site s = Site::current())
       : PoolBase("MaxPool", D, window, o, s) {}
   Tensor operator()(Arg x) const { return max(std::move(x), D); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   /// Returns the values and where they were, for MaxUnpool.
   lazy::MaxPoolResult with_indices(Arg x) const { return max_with_indices(std::move(x), D); }
   std::string name() const override { return "MaxPool" + std::to_string(D) + "d"; }
@@ -63,6 +64,7 @@ struct AvgPoolNd : detail::PoolBase {
   explicit AvgPoolNd(Axes window, const PoolOptions& o = {}, Site s = Site::current())
       : PoolBase("AvgPool", D, window, o, s) {}
   Tensor operator()(Arg x) const { return mean(std::move(x), D); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string name() const override { return "AvgPool" + std::to_string(D) + "d"; }
   std::string extra_repr() const override { return window_repr(D == 1 ? 1 : 0); }
 };
@@ -76,6 +78,7 @@ struct LPPoolNd : detail::PoolBase {
   LPPoolNd(double norm_type, Axes window, const PoolOptions& o = {}, Site s = Site::current())
       : PoolBase("LPPool", D, window, o, s), norm_type(norm_type) {}
   Tensor operator()(Arg x) const { return norm(std::move(x), norm_type, D); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string name() const override { return "LPPool" + std::to_string(D) + "d"; }
   std::string extra_repr() const override { return norm_repr(norm_type); }
 };
@@ -104,6 +107,7 @@ struct AdaptiveAvgPoolNd : detail::AdaptivePoolBase {
   explicit AdaptiveAvgPoolNd(Axes output_size, Site s = Site::current())
       : AdaptivePoolBase("AdaptiveAvgPool", D, output_size, s) {}
   Tensor operator()(Arg x) const { return mean(std::move(x), D); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   std::string name() const override { return "AdaptiveAvgPool" + std::to_string(D) + "d"; }
 };
 using AdaptiveAvgPool1d = AdaptiveAvgPoolNd<1>;
@@ -115,6 +119,7 @@ struct AdaptiveMaxPoolNd : detail::AdaptivePoolBase {
   explicit AdaptiveMaxPoolNd(Axes output_size, Site s = Site::current())
       : AdaptivePoolBase("AdaptiveMaxPool", D, output_size, s) {}
   Tensor operator()(Arg x) const { return max(std::move(x), D); }
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
   lazy::MaxPoolResult with_indices(Arg x) const { return max_with_indices(std::move(x), D); }
   std::string name() const override { return "AdaptiveMaxPool" + std::to_string(D) + "d"; }
 };

@@ -36,7 +36,7 @@ std::vector<Counter> counters(All, None, Ellipsis, NewAxis, Bound, Number, Integ
 // An argument too many is not one for the caller's line.
 template <class T>
 concept TakesIntForSite = requires(T& t) {
-  t.shape(0);
+  t.ndim(0);
 };
 static_assert(!TakesIntForSite<const Tensor>);
 static_assert(!std::is_convertible_v<int, Site> && !std::is_convertible_v<bool, Site> &&

@@ -148,6 +148,15 @@ BOOST_AUTO_TEST_CASE(of_array_names) {
 
 BOOST_AUTO_TEST_CASE(of_array_functions) {
   const Tensor point = ones({}), eight = ones({1, 1, 1, 1, 1, 1, 1, 1}), no_rows = zeros({0, 3});
+  CALLS(identity, eye, -1);
+  CALLS(array, tensor, {{1, 2}, {3}});
+  NAMES(max_with_indices, x, 2);
+  NAMES(max_with_indices, no_rows, 0);
+  NAMES(min_with_indices, nothing, 0);
+  CALLS(average, mean, x, 2);
+  CALLS(promote_types, result_type, uint64, int64);
+  SAYS(meshgrid, meshgrid(x, x));
+  SAYS(meshgrid, meshgrid(std::vector<Tensor>{x}));
   NAMES(split, nothing, 1);
   NAMES(split, x, 4);
   NAMES(split, x, 0);
@@ -375,10 +384,11 @@ BOOST_AUTO_TEST_CASE(of_array_functions) {
 }
 
 BOOST_AUTO_TEST_CASE(of_loops_and_short_forms) {
-  NAMES(begin, nothing);
-  NAMES(begin, full({}, 1));
-  NAMES(end, nothing);
-  NAMES(end, full({}, 1));
+  const Tensor point = full({}, 1);
+  SAYS(begin, nothing.begin());
+  SAYS(begin, point.begin());
+  SAYS(end, nothing.end());
+  SAYS(end, point.end());
   NAMES(flatten, nothing, 0, 1);
   NAMES(flatten, x, 1, 0);
   NAMES(flatten, x, 0, 2);

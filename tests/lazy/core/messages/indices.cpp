@@ -140,6 +140,9 @@ BOOST_AUTO_TEST_CASE(of_writing) {
 BOOST_AUTO_TEST_CASE(of_files) {
   const std::string none = "/nowhere/file";
   NAMES(save, none, x);
+  NAMES(save, x, none);
+  CALLS(save, save_safetensors, NamedTensors{{"x", x}}, none);
+  CALLS(savez, save_npz, none, {{"x", x}});
   NAMES(save, none, nothing);
   NAMES(load, none);
   NAMES(save_npz, none, {{"x", x}});

@@ -79,6 +79,9 @@ BOOST_AUTO_TEST_CASE(of_matrices) {
   NAMES(tensorinv, square, 0);
   NAMES(tensorinv, square, 2);
   NAMES(tensorinv, half, 1);
+  CALLS(linalg::norm, norm, ones({2, 2, 2}), 1);
+  CALLS(linalg::norm, norm, ones({2}), "fro");
+  CALLS(linalg::norm, matrix_norm, square, 3);
   NAMES(matrix_norm, vector);
   NAMES(matrix_norm, square, 3);
   NAMES(matrix_norm, square, "max");

@@ -78,6 +78,13 @@ BOOST_AUTO_TEST_CASE(of_random_numbers) {
   NAMES(bernoulli, i);
   NAMES(bernoulli, nothing);
   NAMES(permutation, -1);
+  CALLS(randperm, permutation, -1);
+  NAMES(choice, x, {2});
+  NAMES(choice, nothing, {2});
+  NAMES(choice, 0, {2});
+  NAMES(choice, 3, {4}, false);
+  NAMES(choice, 3, {-1});
+  NAMES(choice, five, {2}, true, ones({4}));
   NAMES(shuffle, x, 2);
   NAMES(shuffle, nothing);
   NAMES(multinomial, x, 4);
