@@ -20,7 +20,7 @@ constexpr int kMostBehindWeight = 32;
 
 /// True if the value is frozen, a constant, or computed from such values alone by at most `budget` ops.
 bool is_frozen(const Node& n, int& budget) {
-  if (n.frozen || n.op == Op::constant) return !is_overwritten(n);
+  if (n.frozen || n.of_frozen || n.op == Op::constant) return !is_overwritten(n);
   if (n.ready() || n.arity == 0 || --budget < 0) return false;
   switch (kind_of(n.op)) {
     case OpKind::pointwise:

@@ -109,6 +109,7 @@ struct Node : Counted {
   /// True for a value that a frozen model has of a parameter or buffer: set before others know the node. What
   /// intentions are folded by (jit/flush/folds.hpp), and what is not assigned to.
   bool frozen = false;
+  bool of_frozen = false;  // a view of such a value: it stays as well, and may be assigned to
   /// Set by the floor above for an image (N, C, spatial...) that is a view of one with its channels last:
   /// what is recorded of it is recorded so too (lazy/core/memory_format.hpp).
   bool channels_last = false;

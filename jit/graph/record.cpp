@@ -27,6 +27,7 @@ bool resolve_view(Node* n) {
   watch::note_use(*base);
   n->buffer = base->buffer;
   n->offset = out.offset;
+  n->of_frozen = base->frozen || base->of_frozen;
   n->contiguous = out.is_contiguous();
   if (!n->contiguous) n->strides = out.strides;
   drop_reference(n->operand[0]);
