@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lazy/core/build.hpp"
+#include "lazy/core/memory_format.hpp"
 #include "lazy/ops/roots.hpp"
 #include "support/float_mode.hpp"
 
@@ -83,11 +84,29 @@ Handle extreme_of_several(const char* name, Op op, const Handle& h, const Plan& 
                       });
 }
 
+/// True if the axes are spatial ones of an image, and what is left has the places that its axes have.
+bool reduces_space(const Dims& axes, int rank, KeepDims keep) {
+  return !axes.empty() && (keep.value || axes.size() == rank - 2) &&
+         std::all_of(axes.begin(), axes.end(), [](int64_t a) { return a >= 2; });
+}
+
+/// Reduces an image with its channels last over its spatial axes, as it lies.
+Handle reduced_last(const char* name, Op op, const Handle& h, const Dims& axes, KeepDims keep,
+                    const Site& s) {
+  const int rank = h->shape.size();
+  Dims last;
+  for (const int64_t a : axes) last.push_back(axis_last(static_cast<int>(a), rank));
+  Handle r = reduce(name, op, seen_last(h, s), last, keep, s);
+  return keep.value ? seen_first(r, s) : r;
+}
+
 }  // namespace
 
 Handle detail::reduce(const char* name, Op op, const Handle& h, const Dims& axes, KeepDims keep,
                       const Site& s) {
   const Plan p = plan(name, h->shape, axes, keep, s);
+  if (h->channels_last && reduces_space(p.axes, h->shape.size(), keep)) [[unlikely]]
+    return reduced_last(name, op, h, p.axes, keep, s);
   if (p.count == 0 && (op == Op::max || op == Op::min || op == Op::argmax || op == Op::argmin))
     fail<ShapeError>(name, "no elements along axes " + to_string(p.axes) + " of " + to_string(h->shape), s);
   if ((op == Op::argmax || op == Op::argmin) && p.count == 1) return constant(0, int64, p.result, h, s);
@@ -168,7 +187,7 @@ Tensor mean(Arg x, Axes axes, KeepDims keep) {
   const Operand h("mean", x);
   const Site& s = x.site();
   const Plan p = plan("mean", h->shape, axes, keep, s);
-  const Handle total = planned(Op::sum, cast(h, wide_type(h->dtype), s), p, p.result, s);
+  const Handle total = reduce("mean", Op::sum, cast(h, wide_type(h->dtype), s), axes, keep, s);
   return Tensor(cast(divided_by("mean", total, static_cast<double>(p.count), s), float_type(h->dtype), s));
 }
 

@@ -15,6 +15,22 @@ namespace {
 constexpr int64_t kTileRows = 16, kTileColumns = 64;
 constexpr int64_t kLeastExtent = 8;
 
+/// Copies `rows` by `columns` elements: (i, j) goes from from + i + j `column` to to + i `pitch` + j elements.
+/// Few columns are no rows for vectors.
+template <class T>
+void interleave(const T* from, int64_t column, int64_t rows, int64_t columns, T* to, int64_t pitch) {
+  const auto of = [&](const auto count) {
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < count; ++j) to[i * pitch + j] = from[i + j * column];
+  };
+  switch (columns) {
+    case 2: return of(std::integral_constant<int64_t, 2>());
+    case 3: return of(std::integral_constant<int64_t, 3>());
+    case 4: return of(std::integral_constant<int64_t, 4>());
+    default: return of(columns);
+  }
+}
+
 }  // namespace
 
 int CopyForm::pack() const {
@@ -54,7 +70,7 @@ void helper_copy_transposed(const void* x, const void*, void* out, int n) {
   int across = -1;
   for (int a = 0; a < last; ++a)
     if (from_step(a) == f.size && extent(a) >= kLeastExtent) across = a;
-  const bool transposes = across >= 0 && from_step(last) != f.size && extent(last) >= kLeastExtent;
+  const bool transposes = across >= 0 && from_step(last) != f.size;
   *static_cast<int32_t*>(out) = transposes;
   if (!transposes) return;
   const auto lane = f.size == 8 ? ContractionLane::f64 : ContractionLane::f32;
@@ -63,13 +79,24 @@ void helper_copy_transposed(const void* x, const void*, void* out, int n) {
                 pitch = to_step(across);
   const auto* from = reinterpret_cast<const char*>(args[at.pointer(input)]);
   auto* to = reinterpret_cast<char*>(args[at.pointer(f.output)]);
+  const auto matrix = [&] {
+    if (columns >= kLeastExtent) {
+      for (int64_t i = 0; i < rows; i += kTileRows)
+        for (int64_t j = 0; j < columns; j += kTileColumns)
+          lazy::cpu_backend::pack({from + i * f.size + j * column, f.size, column, type}, lane,
+                                  std::min(kTileRows, rows - i), std::min(kTileColumns, columns - j),
+                                  to + i * pitch + j * f.size, pitch);
+    } else if (f.size == 8) {
+      interleave(reinterpret_cast<const uint64_t*>(from), column / 8, rows, columns,
+                 reinterpret_cast<uint64_t*>(to), pitch / 8);
+    } else {
+      interleave(reinterpret_cast<const uint32_t*>(from), column / 4, rows, columns,
+                 reinterpret_cast<uint32_t*>(to), pitch / 4);
+    }
+  };
   int64_t index[jit::loop::kMaxAxes] = {};
   for (;;) {
-    for (int64_t i = 0; i < rows; i += kTileRows)
-      for (int64_t j = 0; j < columns; j += kTileColumns)
-        lazy::cpu_backend::pack({from + i * f.size + j * column, f.size, column, type}, lane,
-                                std::min(kTileRows, rows - i), std::min(kTileColumns, columns - j),
-                                to + i * pitch + j * f.size, pitch);
+    matrix();
     int a = last - 1;
     for (; a >= 0; --a) {
       if (a == across) continue;

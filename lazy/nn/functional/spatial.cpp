@@ -102,6 +102,37 @@ Handle placed(const char* op, const Handle& image, const Dims& before, const Dim
   return slice_update(op, base, image, start, steps, s);
 }
 
+namespace {
+
+// An image takes so much of its padded one at least that the padding is filled apart from it: strips are not
+// side by side, and each is a kernel.
+constexpr double kFilledApart = 0.75;
+
+/// Places the image likewise, with a strip of `value` before and after it along each axis. Nothing is written
+/// twice, as where all is filled first.
+Handle placed_between_strips(const char* op, const Handle& image, const Dims& before, const Shape& shape,
+                             const ScalarNumber& value, const Site& s) {
+  const DType type = image->dtype;
+  Handle r = overwritten(type, shape, image->device, s);
+  Dims start(shape.size(), 0);
+  Shape strip = shape;  // of the axes before, that part where the image is
+  const auto fill = [&](int axis, int64_t from, int64_t count) {
+    if (count == 0) return;
+    start[axis] = from, strip[axis] = count;
+    r = put_piece(op, r, constant(value, type, strip, image, s), start, s);
+  };
+  for (int i = 0; i < before.size(); ++i) {
+    const int axis = i + 1;
+    const int64_t end = before[i] + image->shape[axis];
+    fill(axis, 0, before[i]);
+    fill(axis, end, shape[axis] - end);
+    start[axis] = before[i], strip[axis] = image->shape[axis];
+  }
+  return put_piece(op, r, image, start, s);
+}
+
+}  // namespace
+
 Handle padded(const char* op, const Handle& image, const Dims& padding, const ScalarNumber& value,
               const Site& s, bool anew, const Dims& extra) {
   const auto some = [](const Dims& n) {
@@ -112,6 +143,12 @@ Handle padded(const char* op, const Handle& image, const Dims& padding, const Sc
   Dims extents;
   for (int i = 0; i < padding.size(); ++i)
     extents.push_back(with_padding(op, image->shape[i + 1], padding[i], s) + (extra.empty() ? 0 : extra[i]));
+  Shape shape = image->shape;
+  for (int i = 0; i < extents.size(); ++i) shape[i + 1] = extents[i];
+  check_countable(op, shape, s);
+  const auto elements = static_cast<double>(numel(image->shape));
+  if (pads && elements > 0 && elements >= kFilledApart * static_cast<double>(numel(shape)))
+    return placed_between_strips(op, image, padding, shape, value, s);
   return placed(op, image, padding, Dims(padding.size(), 1), extents, value, s);
 }
 
