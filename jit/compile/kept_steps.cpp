@@ -32,12 +32,12 @@ void find_kept_steps(Program& p) {
   const std::vector<uint8_t> no = not_kept(p);
   std::vector<uint8_t> of_inputs(p.slots.size(), 0);
   for (Step& s : p.steps) {
-    if (s.call.spec || s.may_throw || s.fallible || s.ahead_of != kNone || s.initial != Initial::none)
+    if (s.call.spec || s.may_throw || s.fallible || s.ahead_of != kNone || s.initial == Initial::copy)
       continue;
     bool reads = false, good = true;
     for (const Binding& b : s.operands) {
       if (b.output) {
-        good &= !b.region && !no[static_cast<size_t>(b.slot)] &&
+        good &= !no[static_cast<size_t>(b.slot)] &&
                 std::find(s.made.begin(), s.made.end(), static_cast<uint32_t>(b.slot)) != s.made.end();
       } else {
         reads = true;

@@ -68,7 +68,7 @@ void lower_call(LowerDraft&, int g, const Group&);
 /// Adds a dimension for each extent of a value that is not 1, at least one.
 void map_dims(LowerDraft&, Building&, uint32_t space);
 /// Adds the operand that is the buffer of `v`, an update, in part.
-uint16_t add_updated(LowerDraft&, Building&, uint32_t v);
+uint16_t add_updated(LowerDraft&, Building&, const Region&, uint32_t v);
 /// Lets what the step makes start as `base`.
 void start_from(LowerDraft&, Building&, uint32_t base);
 /// Makes the step that only looks at a scatter's indices, where one before it is to find what is out of

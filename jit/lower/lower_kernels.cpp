@@ -161,11 +161,20 @@ void lower_contract(LowerDraft& draft, Building& b, const Group& group) {
   const auto is_permuted = [&](uint32_t root) {
     return std::find(group.permuted.begin(), group.permuted.end(), root) != group.permuted.end();
   };
+  const auto is_placed = [&](uint32_t root) { return !group.placed.empty() && group.placed[0] == root; };
+  const auto computed = [&](uint32_t root) {
+    if (is_placed(root)) return draft.at(root).operand[1];
+    return is_permuted(root) ? draft.at(root).operand[0] : root;
+  };
   for (uint32_t root : group.roots)
-    if (draft.is_stored(root))
-      made.emplace_back(root,
-                        x.evaluate(b.epilogue, is_permuted(root) ? draft.at(root).operand[0] : root, 0));
+    if (draft.is_stored(root)) made.emplace_back(root, x.evaluate(b.epilogue, computed(root), 0));
   for (auto [root, value] : made) {
+    if (is_placed(root)) {
+      const ValueId out = b.epilogue.cast(value, draft.at(root).dtype);
+      b.kernel.stores.push_back({add_updated(draft, b, b.epilogue, root), out});
+      start_from(draft, b, draft.at(root).operand[0]);
+      continue;
+    }
     const DimMap dims = b.epilogue.dims;
     if (is_permuted(root)) permute_dims(draft, b.epilogue.dims, root);
     x.store(b.epilogue, root, value);
@@ -184,19 +193,19 @@ void lower_update(LowerDraft& draft, Building& b, const Group& group) {
   b.kernel.form = loop::Form::map;
   const ValueId value = x.evaluate(b.body, patch, 0);
   const ValueId out = b.body.cast(value, draft.at(v).dtype);
-  b.kernel.stores.push_back({add_updated(draft, b, v), out});
+  b.kernel.stores.push_back({add_updated(draft, b, b.body, v), out});
   start_from(draft, b, base);
 }
 
 /// Adds the operand that is the buffer of `v`, an update, in part.
-uint16_t add_updated(LowerDraft& draft, Building& b, uint32_t v) {
+uint16_t add_updated(LowerDraft& draft, Building& b, const Region& r, uint32_t v) {
   BuildingOperand o;
   o.value = v;
   o.binding.node = draft.at(v).node;
   o.binding.dtype = draft.at(v).dtype;
   o.binding.output = o.binding.region = true;
   o.binding.slot = draft.slot_of(v);
-  std::copy(std::begin(b.body.dims.of), std::end(b.body.dims.of), o.binding.dim_of);
+  std::copy(std::begin(r.dims.of), std::end(r.dims.of), o.binding.dim_of);
   b.operands.push_back(std::move(o));
   return static_cast<uint16_t>(b.operands.size() - 1);
 }

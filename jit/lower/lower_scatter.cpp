@@ -42,7 +42,7 @@ void lower_scatter(LowerDraft& draft, Building& b, const Group& group) {
   x.set_checked_before(false);
   const ValueId update = x.evaluate(b.body, draft.at(v).operand[2], 0);
   const ValueId value = b.body.cast(update, draft.at(v).dtype);
-  const uint16_t out = add_updated(draft, b, v);
+  const uint16_t out = add_updated(draft, b, b.body, v);
   b.operands[out].binding.dim_of[b.sequential_dim] = Binding::kAbsent;
   InRange in = x.in_range(b.body, index, v);
   if (in.bad != kNoValue && !is_checked_before(draft, v)) x.report_fault(b.body, in.bad, v);

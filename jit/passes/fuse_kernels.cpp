@@ -48,6 +48,11 @@ class KernelAssigner {
       group(product).roots.push_back(v);
       group(product).permuted.push_back(v);
       made_.values[v] = {product, {product + 1, product + 1}};  // its index is another one than the product's
+    } else if (const int into = product_stored_in_part(v); into >= 0) {
+      group(into).roots.push_back(v);
+      group(into).placed.push_back(v);
+      reads_of(into) = d_.sets.unite(reads_of(into), d_.facts[v].reads);
+      made_.values[v] = {into, {into + 1, into + 1}};
     } else {
       const int g = kernel_for(v, k, computed);
       if (k == OpKind::contract) latest(space(v, Space::result)) = g;
@@ -89,6 +94,21 @@ class KernelAssigner {
     const int g = latest(space(o, Space::result));
     if (g < 0 || group(g).kind != Group::Kind::contract || usable(o).same_index != g) return -1;
     return has_room(g, v) && !(takes_[o] & kLoop) && suits_epilogue(o, g) ? g : -1;
+  }
+
+  /// Returns the product's kernel that can store `v`, a part of memory that has no values yet, as an image
+  /// within its padding; -1 if there is none.
+  int product_stored_in_part(uint32_t v) {
+    const Value& x = d_.at(v);
+    if (!d_.options.host || x.op != Op::slice_update || !is_overwritten(t_.node(x.operand[0]))) return -1;
+    const uint32_t o = x.operand[1];
+    const int g = latest(space(o, Space::result));
+    if (g < 0 || group(g).kind != Group::Kind::contract || usable(o).same_index != g) return -1;
+    const uint32_t product = group(g).roots[0];
+    const bool same = d_.at(product).rank == d_.at(o).rank && d_.at(product).ones == d_.at(o).ones;
+    return same && group(g).placed.empty() && has_room(g, v) && !(takes_[o] & kLoop) && suits_epilogue(o, g)
+               ? g
+               : -1;
   }
 
   /// Makes a call a separate step, with its outputs; what reads them comes later.

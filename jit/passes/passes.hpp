@@ -35,6 +35,7 @@ struct Group {
   std::vector<uint32_t> roots;       // materialised values that the kernel computes, in order; of a reduction
                                      // along the last axis they may also be values at each index of the space
   std::vector<uint32_t> permuted{};  // roots of a product that permute what it computes: not at its index
+  std::vector<uint32_t> placed{};    // its root that is a part of new memory, if it has one
 };
 struct Fusion {
   std::vector<uint8_t> materialised;  // by value: it is in memory (a register if only its kernel reads it)

@@ -82,7 +82,8 @@ void operand_layout(const Program& p, const Step& s, const Binding& b, const Cap
     for (int i = 0; i < n.shape.size(); ++i) out.offset += n.ints[i] * strides[i];
     for (int d = 0; d < dims; ++d) {
       const KernelDim& k = s.dims[static_cast<size_t>(d)];
-      out.stride[d] = k.node == kNone ? 0 : n.steps[k.dim] * strides[k.dim];
+      const bool moves = k.node != kNone && b.dim_of[d] != Binding::kAbsent;
+      out.stride[d] = moves ? n.steps[k.dim] * strides[k.dim] : 0;
     }
     return;
   }

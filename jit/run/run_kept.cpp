@@ -46,8 +46,8 @@ void Run::name_step(size_t i) {
   to.beside.clear();
   for (size_t o = 0; o < s.operands.size(); ++o) {
     uint64_t& word = to.words[1 + static_cast<size_t>(s.args.pointer(static_cast<int>(o)))];
-    if (s.operands[o].output) {
-      word = 0;
+    if (s.operands[o].output) {  // which part of its memory it writes
+      word -= address(address_[static_cast<size_t>(s.operands[o].slot)]);
       continue;
     }
     Buffer& b = *buffer_of(s.operands[o]).get();

@@ -24,7 +24,7 @@ class GroupFinder {
 
   void run() {
     for (size_t i = 0; i < p_.steps.size(); ++i)  // a computed index may be of any block
-      outer_.push_back(is_indexed(loops_[i]) ? std::vector<Outer>() : outer_of(p_.steps[i]));
+      outer_.push_back(is_indexed(loops_[i]) ? std::vector<Outer>() : outer_of(i));
     last_.assign(p_.slots.size(), 0);
     made_in_.assign(p_.slots.size(), kNone);
     for (uint32_t i = 0; i < p_.steps.size(); ++i) {
@@ -43,15 +43,22 @@ class GroupFinder {
  private:
   // Returns parallel dimensions, outermost first; of a contraction its batch dimensions, then rows and
   // columns.
-  std::vector<Outer> outer_of(const Step& s) const {
+  std::vector<Outer> outer_of(size_t i) const {
     std::vector<Outer> outer;
-    if (s.initial != Initial::none || s.call.spec) return outer;
+    const Step& s = p_.steps[i];
+    if (s.initial != Initial::none && !stores_in_part(i)) return outer;
+    if (s.call.spec) return outer;
     for (size_t d = 0; d < s.dims.size(); ++d) {
       if (s.axis_of[d] == s.sequential) continue;
       if (s.dims[d].node == kNone) break;
       outer.push_back({f_.dim_class(s.dims[d].node, s.dims[d].dim), static_cast<uint8_t>(d)});
     }
     return outer;
+  }
+
+  /// True for a product that stores what it computes in a part of new memory.
+  bool stores_in_part(size_t i) const {
+    return p_.steps[i].initial == Initial::nothing && loops_[i].form == loop::Form::contract;
   }
 
   Dims places(const Binding& b) const {

@@ -14,6 +14,9 @@ constexpr int64_t kShortestRow = 48;
 // Rows that are multiplied as one have at most so many windows: what they read should fit a near cache.
 constexpr int64_t kLongestRow = 256;
 
+// Rows of an image with so many windows at most are laid out as one matrix where they lie apart.
+constexpr int64_t kFewRows = 16;
+
 // An image with fewer windows than this is multiplied together with others.
 constexpr int64_t kFewWindows = 160;
 
@@ -139,6 +142,15 @@ Handle dense(const Problem& p, const Handle& image, const Handle& w, const Windo
   Handle rows;
   if (windows.taps == 1) {
     rows = windows.tap(image, Dims(n, 0), p.site);
+    // A product of few rows that lie apart from the next ones would read the weights for each few.
+    const bool apart = std::any_of(windows.stride.begin(), windows.stride.end(), [](int64_t s) { return s > 1; });
+    if (apart && n > 1 && windows.count.back() <= kFewRows) {
+      int64_t count = 1;
+      for (const int64_t c : windows.count) count *= c;
+      rows = detail::reshape(rows, {image->shape[0], count, depth}, p.site, 1);
+      const jit::Purpose products(p.purposes.products);
+      return detail::reshape(product(p, rows, matrix), spatial_shape(image, windows, {results}), p.site);
+    }
   } else {
     rows = detail::permute(windows.view(image, p.site),
                            joined({range(0, n + 1), range(n + 2, 2 * n + 2), {n + 1}}), p.site);

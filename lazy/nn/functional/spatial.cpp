@@ -113,9 +113,12 @@ constexpr double kFilledApart = 0.75;
 Handle placed_between_strips(const char* op, const Handle& image, const Dims& before, const Shape& shape,
                              const ScalarNumber& value, const Site& s) {
   const DType type = image->dtype;
-  Handle r = overwritten(type, shape, image->device, s);
   Dims start(shape.size(), 0);
-  Shape strip = shape;  // of the axes before, that part where the image is
+  for (int i = 0; i < before.size(); ++i) start[i + 1] = before[i];
+  // The image comes first, as what computes it can store it there.
+  Handle r = put_piece(op, overwritten(type, shape, image->device, s), image, start, s);
+  start = Dims(shape.size(), 0);
+  Shape strip = shape;  // along the axes before, the part where the image is
   const auto fill = [&](int axis, int64_t from, int64_t count) {
     if (count == 0) return;
     start[axis] = from, strip[axis] = count;
@@ -128,7 +131,7 @@ Handle placed_between_strips(const char* op, const Handle& image, const Dims& be
     fill(axis, end, shape[axis] - end);
     start[axis] = before[i], strip[axis] = image->shape[axis];
   }
-  return put_piece(op, r, image, start, s);
+  return r;
 }
 
 }  // namespace
