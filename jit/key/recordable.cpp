@@ -133,6 +133,7 @@ bool windowed(const Node& n) {
 bool updated(const Node& n) {
   const Shape &whole = n.operand[0]->shape, &region = n.operand[1]->shape;
   const int rank = whole.size();
+  if (is_piece(n) && n.axes != Dims{1}) return false;
   if (!(n.shape == whole) || region.size() != rank || n.ints.size() != rank || n.steps.size() != rank)
     return false;
   for (int i = 0; i < rank; ++i)
@@ -223,7 +224,7 @@ bool recordable(const Node& n) {
       return meta_of_part(n, m) && n.shape == m.shape && n.dtype == m.dtype;
     }
     case OpKind::indexed: return is_indexed(n);
-    case OpKind::update: return n.op == Op::scatter ? is_indexed(n) : n.axes.empty() && updated(n);
+    case OpKind::update: return n.op == Op::scatter ? is_indexed(n) : updated(n);
     case OpKind::view: break;
   }
   switch (n.op) {

@@ -124,7 +124,7 @@ class Tensor {
     return to(detail::device_named(device, s), s);
   }
   Tensor cpu(Site s = Site::current()) const { return to(Device{}, s); }
-  Tensor cuda(Site s = Site::current()) const { return to(Device{DeviceKind::cuda, 0}, s); }
+  Tensor cuda(Site s = Site::current()) const { return to(std::string_view("cuda"), s); }
   /// Returns the element of a tensor of size 1, converted as astype would. ShapeError for any other size.
   template <Element E>
   E item(Site s = Site::current()) const {

@@ -99,7 +99,7 @@ class Module {
     return to(lazy::detail::device_named(device, s), s);
   }
   Module& cpu(Site s = Site::current()) { return to(Device{}, s); }
-  Module& cuda(Site s = Site::current()) { return to(Device{DeviceKind::cuda, 0}, s); }
+  Module& cuda(Site s = Site::current()) { return to(lazy::detail::device_named("cuda", s), s); }
   /// Converts parameters and buffers of floating point. DtypeError unless to one of these.
   Module& to(DType, Site s = Site::current());
   Module& half(Site s = Site::current()) { return to(float16, s); }

@@ -1,4 +1,5 @@
 // Tests copies in which neighbours in memory become rows.
+#include "lazy/lazy.hpp"
 #include "support/config.hpp"
 #include "tests/backends/cpu/compare.hpp"
 
@@ -13,7 +14,7 @@ BOOST_AUTO_TEST_CASE(matrices) {
     b.store(b.input(t, {Stride::unit, Stride::any}), {Stride::any, Stride::unit});
     b.done();
     for (int64_t m : {1, 7, 8, 9, 16, 17, 70})
-      for (int64_t n : {1, 7, 8, 13, 64, 65, 130}) compare(b.k, {m, n});
+      for (int64_t n : {1, 2, 3, 4, 5, 7, 8, 13, 64, 65, 130}) compare(b.k, {m, n});
   }
 }
 
@@ -27,6 +28,26 @@ BOOST_AUTO_TEST_CASE(stacks) {
     for (int64_t m : {1, 3, 9})
       for (int64_t n : {1, 9, 33}) compare(b.k, {m, n, 40});
   }
+}
+
+BOOST_AUTO_TEST_CASE(short_axes_side_by_side) {
+  // (O, C, K, L) read as (K, L, C, O): K and L are too short for rows of their own.
+  for (const DType t : {DType::float32, DType::float64})
+    for (const int64_t o : {1, 8, 9, 70})
+      for (const int64_t c : {1, 2, 17})
+        for (const auto& [k, l] : {std::pair<int64_t, int64_t>{3, 3}, {1, 5}, {7, 1}, {2, 9}}) {
+          const Tensor w = astype(reshape(arange(0, o * c * k * l, 1, float32), {o, c, k, l}), t);
+          w.eval();
+          const Tensor copy = permute(w, {2, 3, 1, 0}).copy();
+          const auto got = copy.to_vector<double>(), from = w.to_vector<double>();
+          size_t at = 0, wrong = 0;
+          for (int64_t i = 0; i < k; ++i)
+            for (int64_t j = 0; j < l; ++j)
+              for (int64_t ci = 0; ci < c; ++ci)
+                for (int64_t oi = 0; oi < o; ++oi)
+                  wrong += got[at++] != from[static_cast<size_t>(((oi * c + ci) * k + i) * l + j)];
+          BOOST_TEST(wrong == 0u);
+        }
 }
 
 BOOST_AUTO_TEST_CASE(threads) {

@@ -56,6 +56,38 @@ BOOST_AUTO_TEST_CASE(batches_and_several_results) {
   BOOST_TEST(fused == (again * tanh(again + b)).to_vector<float>(), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(products_are_stored_inside_padding) {
+  const uint64_t apart = default_device() == cpu ? 0 : 1;
+  for (const int64_t n : {1, 2})
+    for (const int64_t c : {1, 5, 33}) {
+      const Tensor x = numbers({n, 24, 20, 7}) * 0.1, w = numbers({7, c}) * 0.1, b = numbers({c});
+      eval(x, w, b);
+      const auto padded = [&](const Tensor& y) {
+        return pad(y, std::vector<std::pair<int64_t, int64_t>>{{0, 0}, {1, 1}, {1, 1}, {0, 0}});
+      };
+      const auto layer = [&] { return matmul(x, w) + b; };
+      const Tensor image = maximum(layer(), 0), wanted = padded(image.copy());
+      // Depthwise: the window of ones sums what is around each element, zeros beyond the edge among it.
+      const Tensor ones_of = ones({c, 1, 3, 3});
+      eval(image, wanted, ones_of);
+      const auto around = [&](const Tensor& y) {
+        return conv2d(permute(y, {0, 3, 1, 2}).to_memory_format(channels_last), ones_of,
+                      {.padding = {1}, .groups = c});
+      };
+      const auto apart_from = around(image).to_vector<float>();
+      const uint64_t before = metrics().launches;
+      const Tensor together = around(maximum(layer(), 0));
+      together.eval();
+      if (apart == 0) BOOST_TEST(metrics().launches - before <= 7u);  // a product, four strips, weights, sums
+      BOOST_TEST(together.to_vector<float>() == apart_from, boost::test_tools::per_element());
+      // The product is a result as well.
+      const Tensor y = maximum(layer(), 0), z = around(y);
+      eval(y, z);
+      BOOST_TEST(z.to_vector<float>() == apart_from, boost::test_tools::per_element());
+      BOOST_TEST(y.to_vector<float>() == image.to_vector<float>(), boost::test_tools::per_element());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(permutations_of_products) {
   const uint64_t apart = default_device() == cpu ? 0 : 1;  // a GPU's kernels store in one order
   for (const int64_t n : {1, 4, 37}) {

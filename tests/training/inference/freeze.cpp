@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <sstream>
 #include <thread>
 
 #include "jit/graph/node.hpp"
@@ -298,6 +299,35 @@ BOOST_AUTO_TEST_CASE(residual_networks_have_no_batch_norm) {
     BOOST_TEST(again(x).to_vector<float>() == after.to_vector<float>(), boost::test_tools::per_element());
     BOOST_TEST(again(x).to_vector<float>() == after.to_vector<float>(), boost::test_tools::per_element());
   }
+}
+
+BOOST_AUTO_TEST_CASE(channels_last_is_folded_as_well_and_nothing_is_reordered) {
+  const auto folded = [&](nn::Module& m, const std::function<Tensor(const Tensor&)>& call, size_t norms) {
+    m.eval();
+    const Tensor x = waves({1, 3, 64, 64}), last = x.to_memory_format(channels_last).eval();
+    const no_grad scope;
+    const Tensor before = call(x).eval();
+    inference::freeze(m);
+    Tensor after;
+    call(last).eval();  // computes what is kept of the weights
+    const uint64_t folds = metrics().calls_folded;
+    const Explanation said = explain([&] { after = call(last).eval(); });
+    BOOST_TEST(metrics().calls_folded - folds == norms);
+    BOOST_TEST(distance(after, before) < 1e-4);
+    std::string text;
+    for (const auto& f : said.flushes) text += jit::describe(f);
+    BOOST_TEST(text.find("(batch_norm") == text.npos, text);
+    // What is laid out in another order is windows alone, which products read.
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+      if (line.find("map_permute") != line.npos)
+        BOOST_TEST(line.find("conv2d: windows as rows") != line.npos, line);
+  };
+  models::ResNet resnet({.layers = {1, 1, 1, 1}, .bottleneck = true, .width = 16, .classes = 10});
+  folded(resnet, [&](const Tensor& x) { return resnet(x); }, 17);
+  models::MobileNetV3 mobilenet(
+      {{{16, 3, 16, 16, true, false, 2}, {16, 3, 72, 24, false, false, 2}, {24, 5, 96, 40, true, true, 1}}, 64, 10});
+  folded(mobilenet, [&](const Tensor& x) { return mobilenet(x); }, 10);
 }
 
 BOOST_AUTO_TEST_CASE(models_stay_what_they_compute) {
