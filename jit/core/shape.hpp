@@ -59,9 +59,7 @@ class Dims {
     r.size();
     requires std::is_integral_v<std::remove_cvref_t<decltype(*r.data())>>;
   }
-  bool operator==(const R& r) const {
-    return std::equal(begin(), end(), r.data(), r.data() + r.size());
-  }
+  bool operator==(const R& r) const { return std::equal(begin(), end(), r.data(), r.data() + r.size()); }
   operator std::span<const int64_t>() const { return {v_, size_}; }
 
  private:

@@ -188,7 +188,8 @@ struct MaybeDevice {
   Device value{};
   constexpr MaybeDevice() = default;
   constexpr MaybeDevice(Device d) : given(true), value(d) {}
-  MaybeDevice(const char* name, Site s = Site::current()) : given(true), value(detail::device_named(name, s)) {}
+  MaybeDevice(const char* name, Site s = Site::current())
+      : given(true), value(detail::device_named(name, s)) {}
 };
 
 }  // namespace lazy

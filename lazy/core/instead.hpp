@@ -1,5 +1,5 @@
-// Names what to write in place of code that is refused on purpose. A deleted function returns one of these, so
-// that the compiler's message has it: "use of deleted function 'lazy::instead::maximum lazy::max(...)'".
+// Names what to write in place of code that is refused on purpose. A deleted function returns one of these,
+// so that the compiler's message has it: "use of deleted function 'lazy::instead::maximum lazy::max(...)'".
 #pragma once
 
 namespace lazy::instead {

@@ -28,7 +28,8 @@ Dims listed(std::span<const IntegerArg> v, const char* what, const Site& s) {
 }
 }  // namespace
 
-ShapeArg::ShapeArg(std::initializer_list<IntegerArg> v, Site s) : ShapeArg(std::span(v.begin(), v.size()), s) {}
+ShapeArg::ShapeArg(std::initializer_list<IntegerArg> v, Site s)
+    : ShapeArg(std::span(v.begin(), v.size()), s) {}
 ShapeArg::ShapeArg(const std::vector<int64_t>& v, Site s) {
   if (v.size() > kMaxRank)
     throw ShapeError("shape: a tensor has at most " + std::to_string(kMaxRank) + " dimensions, not " +

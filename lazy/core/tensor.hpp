@@ -76,8 +76,8 @@ class Tensor {
   size_t nbytes(Site s = Site::current()) const;
   /// Returns the bytes of one element.
   size_t itemsize(Site s = Site::current()) const;
-  /// Returns how many elements lie between neighbours along each axis, or along one, in what data() points to,
-  /// which is in row-major order. (NumPy counts bytes.) IndexError for the axis.
+  /// Returns how many elements lie between neighbours along each axis, or along one, in what data() points
+  /// to, which is in row-major order. (NumPy counts bytes.) IndexError for the axis.
   Dims strides(Site s = Site::current()) const;
   int64_t stride(IntegerArg axis, Site s = Site::current()) const;
   bool is_floating_point(Site s = Site::current()) const;
@@ -132,8 +132,8 @@ class Tensor {
     read("item", jit::Cause::item, dtype_of<E>(), &v, 1, s);
     return v;
   }
-  /// Returns that element as double, which holds those of every dtype but some integers of 64 bits: DtypeError
-  /// for one of these. ShapeError for another size than 1.
+  /// Returns that element as double, which holds those of every dtype but some integers of 64 bits:
+  /// DtypeError for one of these. ShapeError for another size than 1.
   double item(Site s = Site::current()) const;
   /// Returns item<E>(): double(x), float(x(1, 2)). As with bool(x), errors have the line that made x.
   template <Element E>
@@ -170,8 +170,8 @@ class Tensor {
   const E* data_ptr(Site s = Site::current()) const {
     return data<E>(s);
   }
-  /// Returns the elements in row-major order as a range of C++ (elements.hpp), which keeps them. DtypeError as
-  /// of data().
+  /// Returns the elements in row-major order as a range of C++ (elements.hpp), which keeps them. DtypeError
+  /// as of data().
   template <Element E>
   Elements<E> elements(Site s = Site::current()) const;
   /// Go along axis 0: `for (Tensor row : x)`. ShapeError for a 0-d tensor.

@@ -17,8 +17,6 @@ RowIterator Tensor::begin(Site s) const {
   return {*this, 0, s};
 }
 
-RowIterator Tensor::end(Site s) const {
-  return {Tensor(), row_count("end", node("end", s).shape, s), s};
-}
+RowIterator Tensor::end(Site s) const { return {Tensor(), row_count("end", node("end", s).shape, s), s}; }
 
 }  // namespace lazy

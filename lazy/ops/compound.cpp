@@ -26,7 +26,7 @@ jit::Handle updated(const char* op, const jit::Handle& left, const Tensor& resul
 
 #define LAZY_COMPOUND(symbol, function)                            \
   Tensor& Tensor::operator symbol(Arg v)& {                        \
-    Tensor result = lazy::function(Arg(*this, v.site()), v);             \
+    Tensor result = lazy::function(Arg(*this, v.site()), v);       \
     jit::Handle h = updated(#function, handle_, result, v.site()); \
     result = Tensor();                                             \
     update_to(std::move(h), v.site());                             \

@@ -200,10 +200,12 @@ Tensor tensor(const NestedList& list, MaybeDType dtype, MaybeDevice device, Site
   return from_elements("tensor", elements.data(), level.size(), shape, t, t, device, s);
 }
 
-Tensor::Tensor(std::initializer_list<NestedList> lists, Site s) : Tensor(tensor(NestedList(lists), {}, {}, s)) {}
+Tensor::Tensor(std::initializer_list<NestedList> lists, Site s)
+    : Tensor(tensor(NestedList(lists), {}, {}, s)) {}
 Tensor::Tensor(ScalarNumber value, const Site& s) {
   const DType t = value.literal_dtype();
-  const jit::Scalar x = number_fits(value, t) ? to_scalar(value, t) : convert(to_scalar(value, value.dtype), value.dtype, t);
+  const jit::Scalar x =
+      number_fits(value, t) ? to_scalar(value, t) : convert(to_scalar(value, value.dtype), value.dtype, t);
   *this = from_elements("Tensor", &x.bits, 1, {}, t, t, {}, s);
 }
 

@@ -27,11 +27,12 @@ Tensor empty(ShapeArg shape, MaybeDType dtype = {}, MaybeDevice device = {}, Sit
 Tensor full(ShapeArg shape, ScalarNumber value, MaybeDType dtype = {}, MaybeDevice device = {},
             Site = Site::current());
 // The same of extents without braces: zeros(3, 4).
-#define LAZY_OF_EXTENTS(name)                                                                               \
-  template <IntegerType B>                                                                                  \
-  Tensor name(ExtentArg a, B b, ExtentArg c = {}, ExtentArg d = {}, ExtentArg e = {}, ExtentArg f = {},     \
-              ExtentArg g = {}, ExtentArg h = {}) {                                                         \
-    return name(detail::extents({a, ExtentArg(b, a.site), c, d, e, f, g, h}), MaybeDType(), MaybeDevice(), a.site); \
+#define LAZY_OF_EXTENTS(name)                                                                              \
+  template <IntegerType B>                                                                                 \
+  Tensor name(ExtentArg a, B b, ExtentArg c = {}, ExtentArg d = {}, ExtentArg e = {}, ExtentArg f = {},    \
+              ExtentArg g = {}, ExtentArg h = {}) {                                                        \
+    return name(detail::extents({a, ExtentArg(b, a.site), c, d, e, f, g, h}), MaybeDType(), MaybeDevice(), \
+                a.site);                                                                                   \
   }
 LAZY_OF_EXTENTS(zeros)
 LAZY_OF_EXTENTS(ones)
@@ -58,7 +59,8 @@ Tensor linspace(ScalarNumber start, ScalarNumber stop, IntegerArg num, bool endp
 /// k.
 Tensor eye(IntegerArg rows, IntegerArg columns = -1, IntegerArg k = 0, MaybeDType dtype = {},
            MaybeDevice device = {}, Site = Site::current());
-inline Tensor identity(IntegerArg n, MaybeDType dtype = {}, MaybeDevice device = {}, Site s = Site::current()) {
+inline Tensor identity(IntegerArg n, MaybeDType dtype = {}, MaybeDevice device = {},
+                       Site s = Site::current()) {
   return eye(n, n, 0, dtype, device, s);
 }
 /// Return the elements on and below (tril) or on and above (triu) the diagonal column - row = k of the last
@@ -199,7 +201,7 @@ consteval bool has_elements() {
   using T = std::remove_cvref_t<R>;
   if constexpr (std::derived_from<T, Tensor> || kIsBraces<T>) {
     return false;
-  } else if constexpr (requires(T& r) { std::begin(r) != std::end(r); }) {
+  } else if constexpr (requires(T & r) { std::begin(r) != std::end(r); }) {
     using V = std::iter_value_t<decltype(std::begin(std::declval<T&>()))>;
     if constexpr (Element<V>) return !std::same_as<V, char>;
     else return has_elements<V>();
@@ -233,7 +235,8 @@ void append_range(R&& range, Out& out, Shape& shape, int level, const Site& s) {
     ++count;
   }
   int64_t& extent = shape[level];
-  if (extent >= 0 && extent != count) throw_ragged(static_cast<size_t>(extent), static_cast<size_t>(count), s);
+  if (extent >= 0 && extent != count)
+    throw_ragged(static_cast<size_t>(extent), static_cast<size_t>(count), s);
   extent = count;
 }
 }  // namespace detail

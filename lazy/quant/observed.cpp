@@ -19,20 +19,24 @@ Tensor number(double v, Device d) { return full({}, v, float32, d); }
 }  // namespace
 
 ObservedWeight::ObservedWeight(const Scheme& weights, Activations activations, Prepare prepare, Range range,
-                               Device device)
+                               Rounding rounding, Device device)
     : scheme_(weights),
       activations_(activations),
       prepare_(prepare),
       range_(range),
+      rounding_(rounding),
       least_(number(0, device)),
       most_(number(0, device)),
-      seen_(number(0, device)) {}
+      seen_(number(0, device)),
+      histogram_(device) {}
 
 void ObservedWeight::members(nn::Visitor& v) {
   v.whole(*this, this, sizeof *this);
   v.member("least", least_);
   v.member("most", most_);
   v.member("seen", seen_);
+  if (counts_in_bins(range_)) histogram_.visit(v);
+  if (products_.defined()) v.member("products", products_);
 }
 
 Affine ObservedWeight::input_affine() const { return affine_of(least_, most_, kActivationScheme); }
@@ -42,7 +46,19 @@ Tensor ObservedWeight::input_scale(const Site& s) const {
     lazy::detail::fail<Error>(
         "convert_", "a layer whose activations are to be fixed has seen none: run the model first", s);
   const no_grad scope;
-  return affine_of(least_, most_, kActivationScheme, s).scale;
+  if (!counts_in_bins(range_)) return affine_of(least_, most_, kActivationScheme, s).scale;
+  const Tensor most = number(histogram_.magnitude(range_, kActivationScheme, s), least_.device(s));
+  return affine_of(most, most, kActivationScheme, s).scale;
+}
+
+void ObservedWeight::add_products(const Tensor& x, const Site& s) {
+  const no_grad scope;
+  const Recorder r{"observe", s};
+  const Shape& shape = x.handle()->shape;
+  const int64_t depth = shape.back();
+  const Handle rows = r.as(float32, r.reshape(x.handle(), {numel(shape) / depth, depth}));
+  const Handle sums = detail::matmul(r.name, detail::matrix_transpose(rows, s), rows, s);
+  products_ = r.tensor(products_.defined() ? r.op(Op::add, products_.handle(), sums) : sums);
 }
 
 void ObservedWeight::observe(const Tensor& x, const Site& s) {
@@ -57,6 +73,7 @@ void ObservedWeight::observe(const Tensor& x, const Site& s) {
   least_ = f.tensor(where(none, least, next_low).handle());
   most_ = f.tensor(where(none, most, next_high).handle());
   seen_ = f.tensor(f.filled(1, float32, {}, seen.handle()));
+  if (counts_in_bins(range_)) histogram_.add(x, s);
 }
 
 Tensor ObservedWeight::forward(const std::vector<Tensor>& x, Site s) {
@@ -75,6 +92,9 @@ Tensor ObservedWeight::forward(const std::vector<Tensor>& x, Site s) {
 
 Tensor ObservedWeight::layer(const LayerCall& call, const std::vector<Tensor>& x, Site s) {
   const Handle& given = call.x.handle();
+  if (rounding_ == Rounding::second_order && prepare_ == Prepare::calibrate && given && !call.conv &&
+      is_float(given->dtype) && !given->shape.empty() && numel(given->shape) > 0)
+    add_products(Tensor(given), s);
   if (activations_ == Activations::none || !given || !is_float(given->dtype) || numel(given->shape) == 0)
     return {};
   const Tensor image(given);

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "lazy/nn/modules/parametrize.hpp"
+#include "lazy/quant/histogram.hpp"
+#include "lazy/quant/second_order.hpp"
 #include "lazy/quant/weight.hpp"
 
 namespace lazy::quant {
@@ -13,19 +15,19 @@ namespace lazy::quant {
 /// (quant::fake_quantize).
 enum class Prepare : uint8_t { calibrate, train };
 
-/// Says how ranges of activations are found: the least and the largest of all, or, as they move in training,
-/// 0.99 of what they were and 0.01 of the present ones (torch's MovingAverageMinMaxObserver).
-enum class Range : uint8_t { min_max, moving_average };
-
 /// Is a parametrization with one part, the weights. It sees what linear maps and convolutions are given.
 class ObservedWeight final : public nn::utils::parametrize::Parametrization {
  public:
-  ObservedWeight(const Scheme& weights, Activations, Prepare, Range, Device);
+  ObservedWeight(const Scheme& weights, Activations, Prepare, Range, Rounding, Device);
 
   const Scheme& scheme() const { return scheme_; }
   Activations activations() const { return activations_; }
   /// Returns the scale of what was seen, (); Error if nothing was.
   Tensor input_scale(const Site&) const;
+  Rounding rounding() const { return rounding_; }
+  /// Returns the sums of products of what the layer was given, (depth, depth); undefined unless weights are
+  /// rounded by them.
+  const Tensor& products() const { return products_; }
 
   Tensor forward(const std::vector<Tensor>& x, Site s) override;
   Tensor layer(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, Site s) override;
@@ -36,13 +38,17 @@ class ObservedWeight final : public nn::utils::parametrize::Parametrization {
 
  private:
   Affine input_affine() const;
+  void add_products(const Tensor& x, const Site&);
   void observe(const Tensor& x, const Site&);
 
   Scheme scheme_;
   Activations activations_;
   Prepare prepare_;
   Range range_;
+  Rounding rounding_;
   Tensor least_, most_, seen_;  // (), float32: the range so far, and 1 if there is one, else 0
+  Histogram histogram_;         // of ranges that count in bins
+  Tensor products_;
 };
 
 }  // namespace lazy::quant

@@ -55,13 +55,27 @@ int64_t bytes_of(const Tensor& t, const Site& s) {
   return t.size(s) * static_cast<int64_t>(size_of(t.dtype(s)));
 }
 
-/// Has the layer multiply by integers, and returns what that saved.
-Change quantize_layer(const Layer& l, const Tensor& input_scale, const Site& s) {
+/// Puts integers that were found otherwise in the place of the nearest.
+void replace(parametrize::ParametrizationList& list, const RoundedWeights& rounded, bool packed,
+             const Site& s) {
+  const auto put = [&](size_t part, const Tensor& value) { list.original(part) = value; };
+  put(0, packed ? pack_4(rounded.integers, s) : rounded.integers);
+  put(1, rounded.affine.scale);
+  if (rounded.affine.zero_point.defined()) put(2, rounded.affine.zero_point);
+}
+
+/// Has the layer multiply by integers, and returns what that saved. `products`: of what it was given, if its
+/// weights are rounded by them.
+Change quantize_layer(const Layer& l, const Tensor& input_scale, const Tensor& products, const Site& s) {
   Change c{l.name, l.config, bytes_of(*l.weights, s), 0};
   QuantizedWeight weight(l.config.weights, l.weights->shape(s), l.weights->dtype(s), l.config.activations,
                          input_scale);
+  const RoundedWeights rounded =
+      products.defined() ? round_second_order(*l.weights, products, l.config.weights, s) : RoundedWeights();
+  const bool packed = weight.packed();
   parametrize::register_parametrization(*l.module, kWeight, std::move(weight), false, s);
   parametrize::ParametrizationList& list = parametrize::parametrizations(*l.weights, s);
+  if (rounded.integers.defined()) replace(list, rounded, packed, s);
   for (size_t i = 0; i < list.parts(); ++i) {
     list.original(i).requires_grad_(false, s);
     (void)list.original(i).eval(s);  // so that the memory of what was quantised is free
@@ -96,13 +110,16 @@ std::string to_string(const Config& c) {
 std::vector<Change> quantize_(nn::Module& model, const Rules& rules, Site s) {
   const no_grad scope;
   const std::vector<Layer> layers = layers_of("quantize_", model, rules, s);
-  for (const Layer& l : layers)
-    if (l.config.activations == Activations::fixed)
-      lazy::detail::fail<Error>(
-          "quantize_",
-          "fixed activations of " + l.name + " have to be found first: prepare_(), then convert_()", s);
+  for (const Layer& l : layers) {
+    const char* const missing = l.config.activations == Activations::fixed    ? "fixed activations of "
+                                : l.config.rounding == Rounding::second_order ? "what is given to "
+                                                                              : nullptr;
+    if (missing)
+      lazy::detail::fail<Error>("quantize_",
+                                missing + l.name + " has to be found first: prepare_(), then convert_()", s);
+  }
   std::vector<Change> done;
-  for (const Layer& l : layers) done.push_back(quantize_layer(l, {}, s));
+  for (const Layer& l : layers) done.push_back(quantize_layer(l, {}, {}, s));
   return done;
 }
 
@@ -115,7 +132,7 @@ std::vector<std::string> prepare_(nn::Module& model, const Rules& rules, Prepare
   for (const Layer& l : layers_of("prepare_", model, rules, s)) {
     ObservedWeight observed(l.config.weights, l.config.activations, prepare,
                             prepare == Prepare::train ? Range::moving_average : l.config.range,
-                            l.weights->device(s));
+                            l.config.rounding, l.weights->device(s));
     parametrize::register_parametrization(*l.module, kWeight, std::move(observed), false, s);
     names.push_back(l.name);
   }
@@ -130,7 +147,7 @@ std::vector<Change> convert_(nn::Module& model, Site s) {
   const no_grad scope;
   struct Found {
     Layer layer;
-    Tensor input_scale;
+    Tensor input_scale, products;
   };
   std::vector<Found> all;
   for (auto& [name, module] : model.named_modules()) {
@@ -139,14 +156,20 @@ std::vector<Change> convert_(nn::Module& model, Site s) {
     const auto* const observed =
         dynamic_cast<const ObservedWeight*>(&parametrize::parametrizations(*w, s)[0]);
     if (!observed) continue;
-    Found f{{name, module, w, {.weights = observed->scheme(), .activations = observed->activations()}}, {}};
+    Found f{
+        {name, module, w, {.weights = observed->scheme(), .activations = observed->activations()}}, {}, {}};
     if (observed->activations() == Activations::fixed) f.input_scale = observed->input_scale(s);
+    if (observed->rounding() == Rounding::second_order && dynamic_cast<nn::Linear*>(module)) {
+      f.products = observed->products();
+      if (!f.products.defined())
+        lazy::detail::fail<Error>("convert_", name + " has been given nothing: run the model first", s);
+    }
     all.push_back(std::move(f));
   }
   std::vector<Change> done;
   for (const Found& f : all) {
     parametrize::remove_parametrizations(*f.layer.weights, false, s);
-    done.push_back(quantize_layer(f.layer, f.input_scale, s));
+    done.push_back(quantize_layer(f.layer, f.input_scale, f.products, s));
   }
   return done;
 }

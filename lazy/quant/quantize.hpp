@@ -33,8 +33,9 @@ namespace lazy::quant {
 struct Config {
   Scheme weights = {};
   Activations activations = Activations::none;
-  bool embeddings = false;       // rows of embeddings, too
-  Range range = Range::min_max;  // of fixed activations
+  bool embeddings = false;                // rows of embeddings, too
+  Range range = Range::min_max;           // of fixed activations
+  Rounding rounding = Rounding::nearest;  // second_order needs prepare_()
   friend bool operator==(const Config&, const Config&) = default;
 };
 
@@ -69,8 +70,8 @@ struct Change {
 };
 
 /// Quantises the weights of linear maps and convolutions, and returns what was done, in order. Weights that
-/// have a parametrization already are left as they are. Error for activations that are fixed: these need
-/// prepare_(). Nothing changes if it throws.
+/// have a parametrization already are left as they are. Error for activations that are fixed, and
+/// for rounding by second order: these need prepare_(). Nothing changes if it throws.
 std::vector<Change> quantize_(nn::Module& model, const Rules&, Site = Site::current());
 std::vector<Change> quantize_(nn::Module& model, const Config&, Site = Site::current());
 
@@ -80,7 +81,8 @@ std::vector<std::string> prepare_(nn::Module& model, const Rules&, Prepare = Pre
                                   Site = Site::current());
 std::vector<std::string> prepare_(nn::Module& model, const Config&, Prepare = Prepare::calibrate,
                                   Site = Site::current());
-/// Quantises the layers that were prepared. Error if one of fixed activations has seen none.
+/// Quantises the layers that were prepared. Error if one of fixed activations, or whose weights are rounded
+/// by what it is given, has seen nothing.
 std::vector<Change> convert_(nn::Module& model, Site = Site::current());
 
 }  // namespace lazy::quant

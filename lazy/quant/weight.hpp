@@ -26,6 +26,10 @@ class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
 
   const Scheme& scheme() const { return scheme_; }
   Activations activations() const { return activations_; }
+  /// True if two integers of 4 bits are in a byte.
+  bool packed() const {
+    return scheme_.granularity == Granularity::group && scheme_.bits == 4 && !scheme_.is_signed;
+  }
 
   Tensor forward(const std::vector<Tensor>& x, Site s) override;
   std::optional<std::vector<Tensor>> right_inverse(const Tensor& value, Site s) override;
@@ -38,9 +42,6 @@ class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
   void members(nn::Visitor&) override;
 
  private:
-  bool packed() const {
-    return scheme_.granularity == Granularity::group && scheme_.bits == 4 && !scheme_.is_signed;
-  }
   /// Returns the numbers of a row, which is what one index of the first axis has.
   int64_t row_length() const { return numel(shape_) / std::max<int64_t>(shape_[0], 1); }
   Affine affine_of(const std::vector<Tensor>& x) const;

@@ -87,14 +87,15 @@ Tensor permutation(Generator& g, IntegerArg n, MaybeDevice device, Site s) {
 
 namespace {
 /// Draws positions below n.
-Tensor positions(Generator& g, int64_t n, const Shape& shape, bool replace, const MaybeTensor& p, Device where,
-                 const Site& s) {
+Tensor positions(Generator& g, int64_t n, const Shape& shape, bool replace, const MaybeTensor& p,
+                 Device where, const Site& s) {
   constexpr const char* name = "choice";
   if (n < 1) fail<ShapeError>(name, "there are no elements to draw from", s);
   check_drawn(name, shape, s);
   const int64_t count = numel(shape);
   if (!replace && count > n)
-    fail<ShapeError>(name, std::to_string(count) + " draws of " + std::to_string(n) + " elements without replacement", s);
+    fail<ShapeError>(
+        name, std::to_string(count) + " draws of " + std::to_string(n) + " elements without replacement", s);
   const jit::Purpose purpose(name);
   if (p.defined()) {
     if (p.shape() != Shape{n})

@@ -85,8 +85,8 @@ LAZY_DRAW(exponential,
 LAZY_DRAW(bernoulli, (Arg p), std::move(p))
 LAZY_DRAW(permutation, (IntegerArg n, MaybeDevice d = {}, Site s = Site::current()), n, d, s)
 LAZY_DRAW(randperm, (IntegerArg n, MaybeDevice d = {}, Site s = Site::current()), n, d, s)
-LAZY_DRAW(choice, (TensorArg x, ShapeArg shape = {}, bool replace = true, MaybeTensor p = {}), std::move(x), shape,
-          replace, std::move(p))
+LAZY_DRAW(choice, (TensorArg x, ShapeArg shape = {}, bool replace = true, MaybeTensor p = {}), std::move(x),
+          shape, replace, std::move(p))
 LAZY_DRAW(choice,
           (IntegerArg n, ShapeArg shape = {}, bool replace = true, MaybeTensor p = {},
            Site s = Site::current()),
@@ -97,12 +97,12 @@ LAZY_DRAW(multinomial, (Arg weights, IntegerArg samples, bool replacement = fals
 LAZY_DRAW(dropout, (Arg x, double p = 0.5, bool training = true), std::move(x), p, training)
 #undef LAZY_DRAW
 // Of extents without braces: rand(3, 4).
-#define LAZY_OF_EXTENTS(name)                                                                           \
-  template <IntegerType B>                                                                              \
-  Tensor name(ExtentArg a, B b, ExtentArg c = {}, ExtentArg d = {}, ExtentArg e = {}, ExtentArg f = {}, \
-              ExtentArg g = {}, ExtentArg h = {}) {                                                     \
-    return name(detail::extents({a, ExtentArg(b, a.site), c, d, e, f, g, h}), MaybeDType(),             \
-                MaybeDevice(), a.site);                                                                 \
+#define LAZY_OF_EXTENTS(name)                                                                              \
+  template <IntegerType B>                                                                                 \
+  Tensor name(ExtentArg a, B b, ExtentArg c = {}, ExtentArg d = {}, ExtentArg e = {}, ExtentArg f = {},    \
+              ExtentArg g = {}, ExtentArg h = {}) {                                                        \
+    return name(detail::extents({a, ExtentArg(b, a.site), c, d, e, f, g, h}), MaybeDType(), MaybeDevice(), \
+                a.site);                                                                                   \
   }
 LAZY_OF_EXTENTS(rand)
 LAZY_OF_EXTENTS(randn)

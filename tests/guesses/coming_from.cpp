@@ -21,10 +21,10 @@ struct Rows : Variables {
 #define LIBRARY(name, suite) BOOST_AUTO_TEST_SUITE(coming_from_##suite)
 #define END_LIBRARY BOOST_AUTO_TEST_SUITE_END()
 #define TOPIC(name)
-#define ROW(other, ...)                                                      \
+#define ROW(other, ...)                                                        \
   BOOST_FIXTURE_TEST_CASE(BOOST_JOIN(row_in_line_, __LINE__), guesses::Rows) { \
-    using namespace guesses;                                                 \
-    __VA_ARGS__;                                                             \
+    using namespace guesses;                                                   \
+    __VA_ARGS__;                                                               \
   }
 #define NOTE(other, words, ...) ROW(other, __VA_ARGS__)
 #include "tests/guesses/coming_from.def"

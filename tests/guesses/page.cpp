@@ -41,8 +41,8 @@ What no library prepares you for:
 
 int main() {
   std::fputs(kHead, stdout);
-#define LIBRARY(name, suite)              \
-  {                                       \
+#define LIBRARY(name, suite)                      \
+  {                                               \
     [[maybe_unused]] const char* const of = name; \
     std::printf("\n## From %s\n", of);
 #define TOPIC(topic) std::printf("\n### %s\n\n| %s | lazy |\n|---|---|\n", topic, of);

@@ -79,9 +79,9 @@ const std::map<std::string, std::string>& excluded() {
       for (const char* n : names) v.emplace(n, reason);
     };
     add("sets up or describes the process",
-        {"default_device", "set_default_device", "is_available", "cuda_is_available", "cuda_device_count", "describe",
-         "synchronize", "machine", "set_arena", "set_default_dtype", "get_default_dtype", "default_generator",
-         "manual_seed", "seed", "release_memory"});
+        {"default_device", "set_default_device", "is_available", "cuda_is_available", "cuda_device_count",
+         "describe", "synchronize", "machine", "set_arena", "set_default_dtype", "get_default_dtype",
+         "default_generator", "manual_seed", "seed", "release_memory"});
     add("runs or reports what was recorded",
         {"eval", "explain", "summary", "print", "to_string", "format", "get_printoptions", "set_printoptions",
          "mark_dynamic", "mark_static"});

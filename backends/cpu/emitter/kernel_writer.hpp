@@ -67,8 +67,8 @@ class KernelWriter {
   void next_index(size_t level);
   /// Moves those of the innermost outer axis by `n` indices.
   void skip_indices(int n);
-  /// Moves them by `n` indices where the operands of `alike` are rcx bytes a row apart, as the last thing that
-  /// row() does: it goes on with the row that comes then.
+  /// Moves them by `n` indices where the operands of `alike` are rcx bytes a row apart, as the last thing
+  /// that row() does: it goes on with the row that comes then.
   void go_on_after(int n, const std::vector<uint8_t>& alike);
   /// Sets the tail mask. rcx: lanes left along the vector axis, at most a full vector.
   void set_tail();

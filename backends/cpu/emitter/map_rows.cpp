@@ -1,10 +1,10 @@
-// Writes maps several rows at a time: what is the same in every row, as the weights of a depthwise convolution
-// whose channels are vectors, is loaded once for all of them, and their sums fill the time of each other's
-// latency.
+// Writes maps several rows at a time: what is the same in every row, as the weights of a depthwise
+// convolution whose channels are vectors, is loaded once for all of them, and their sums fill the time of
+// each other's latency.
 //
 // Such a kernel reads one image at as many places as a window has, so most of its operands' rows lie the same
-// distance apart: one register for each row says how far it is from all of these pointers. A launch where they
-// do not goes row by row.
+// distance apart: one register for each row says how far it is from all of these pointers. A launch where
+// they do not goes row by row.
 #include <algorithm>
 
 #include "backends/cpu/emitter/map_writer.hpp"
@@ -60,7 +60,8 @@ int MapWriter::plan_rows() {
 void MapWriter::begin_rows() {
   x86::Assembler& a = as_->a;
   const int axis = outer_.back();
-  if (!rows_copies_->stage_is_empty(0)) write_block(rows_copies_->block(0, {kMostRows, rows_vecs_, 1}), full_);
+  if (!rows_copies_->stage_is_empty(0))
+    write_block(rows_copies_->block(0, {kMostRows, rows_vecs_, 1}), full_);
   rows_apart_ = as_->reserve(8);
   rows_limit_ = as_->reserve(8);
   a.mov(x86::rcx, as_->arg(as_->args.extent(vector_axis_)));

@@ -119,7 +119,8 @@ void MapWriter::plan() {
   shape_ = {1, vecs, 1};
   single_loop_ = vecs == 1 && size > 300;
   const int of_rows = suits_rows_ ? plan_rows() : 0;
-  if (copies_->pin(shape_, registers() - margin - std::max(each * vecs, of_rows))) single_ = copies_->block(2, {});
+  if (copies_->pin(shape_, registers() - margin - std::max(each * vecs, of_rows)))
+    single_ = copies_->block(2, {});
   limit_ = as_->reserve(8);
   if (!single_loop_) {
     as_->a.mov(x86::rcx, as_->arg(as_->args.extent(vector_axis_)));

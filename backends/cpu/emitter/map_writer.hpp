@@ -26,11 +26,11 @@ class MapWriter final : public KernelWriter {
 
   static constexpr int kMostRows = 4;
   bool suits_rows_ = false;
-  std::vector<uint8_t> rows_alike_;          // by operand: it is read in rows, several of them together
-  std::unique_ptr<Copies> rows_copies_;      // of several rows
-  int rows_vecs_ = 1;                        // vectors of each of several rows at once
-  int32_t rows_apart_ = -1;                  // frame: bytes between rows of these operands; 0: they differ
-  int32_t rows_limit_ = -1;                  // frame: as limit_, of several rows
+  std::vector<uint8_t> rows_alike_;      // by operand: it is read in rows, several of them together
+  std::unique_ptr<Copies> rows_copies_;  // of several rows
+  int rows_vecs_ = 1;                    // vectors of each of several rows at once
+  int32_t rows_apart_ = -1;              // frame: bytes between rows of these operands; 0: they differ
+  int32_t rows_limit_ = -1;              // frame: as limit_, of several rows
   std::unique_ptr<Copies> copies_;
   Block single_;              // one vector's code
   bool single_loop_ = false;  // one copy of the body, always masked

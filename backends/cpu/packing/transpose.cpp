@@ -17,8 +17,8 @@ namespace {
 constexpr int64_t kTileRows = 16, kTileColumns = 64;
 constexpr int64_t kLeastExtent = 8;
 
-/// Copies `rows` by `columns` elements: (i, j) goes from from + i + j `column` to to + i `pitch` + j elements.
-/// Few columns are no rows for vectors.
+/// Copies `rows` by `columns` elements: (i, j) goes from from + i + j `column` to to + i `pitch` + j
+/// elements. Few columns are no rows for vectors.
 template <class T>
 void interleave(const T* from, int64_t column, int64_t rows, int64_t columns, T* to, int64_t pitch) {
   const auto of = [&](const auto count) {

@@ -143,7 +143,8 @@ Handle dense(const Problem& p, const Handle& image, const Handle& w, const Windo
   if (windows.taps == 1) {
     rows = windows.tap(image, Dims(n, 0), p.site);
     // A product of few rows that lie apart from the next ones would read the weights for each few.
-    const bool apart = std::any_of(windows.stride.begin(), windows.stride.end(), [](int64_t s) { return s > 1; });
+    const bool apart =
+        std::any_of(windows.stride.begin(), windows.stride.end(), [](int64_t s) { return s > 1; });
     if (apart && n > 1 && windows.count.back() <= kFewRows) {
       int64_t count = 1;
       for (const int64_t c : windows.count) count *= c;

@@ -14,7 +14,7 @@ namespace lazy::nn {
 #define LAZY_ACTIVATION(Layer, function)                                    \
   struct Layer : Module {                                                   \
     Tensor operator()(Arg x) const { return lazy::function(std::move(x)); } \
-    Tensor forward(Arg x) const { return (*this)(std::move(x)); } \
+    Tensor forward(Arg x) const { return (*this)(std::move(x)); }           \
   }
 LAZY_ACTIVATION(ReLU, relu);
 LAZY_ACTIVATION(ReLU6, relu6);
@@ -36,7 +36,7 @@ LAZY_ACTIVATION(Hardswish, hardswish);
     double option;                                                                  \
     explicit Layer(double option __VA_OPT__(=) __VA_ARGS__) : option(option) {}     \
     Tensor operator()(Arg x) const { return lazy::function(std::move(x), option); } \
-    Tensor forward(Arg x) const { return (*this)(std::move(x)); } \
+    Tensor forward(Arg x) const { return (*this)(std::move(x)); }                   \
     std::string extra_repr() const override;                                        \
   }
 LAZY_ACTIVATION(LeakyReLU, leaky_relu, negative_slope, 0.01);
@@ -52,7 +52,7 @@ LAZY_ACTIVATION(Hardshrink, hardshrink, lambda, 0.5);
     int64_t dim;                                                                     \
     explicit Layer(IntegerArg axis __VA_OPT__(=) __VA_ARGS__) : dim(axis) {}         \
     Tensor operator()(Arg x) const { return lazy::function(std::move(x), dim); }     \
-    Tensor forward(Arg x) const { return (*this)(std::move(x)); } \
+    Tensor forward(Arg x) const { return (*this)(std::move(x)); }                    \
     std::string extra_repr() const override { return "dim=" + std::to_string(dim); } \
   }
 LAZY_ACTIVATION(Softmax, softmax);

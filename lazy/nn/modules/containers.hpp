@@ -46,9 +46,10 @@ struct Held {
 
 /// True for modules that are called, or have torch's forward(), with a tensor.
 template <class F>
-inline constexpr bool kCallable =
-    std::is_invocable_r_v<Tensor, F&, Arg> || std::is_invocable_r_v<Tensor, F&, Tensor> ||
-    requires(F& f, Tensor x) { Tensor(f.forward(x)); };
+inline constexpr bool kCallable = std::is_invocable_r_v<Tensor, F&, Arg> ||
+                                  std::is_invocable_r_v<Tensor, F&, Tensor> || requires(F& f, Tensor x) {
+  Tensor(f.forward(x));
+};
 /// Calls a module with the caller's line if it takes it, which layers do.
 template <class F>
 Tensor call(F& f, Arg x) {

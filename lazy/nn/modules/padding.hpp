@@ -28,7 +28,7 @@ struct PadBase : Module {
   struct Name##Nd : detail::PadBase {                                                                      \
     explicit Name##Nd(const Pads& padding, Site s = Site::current()) : PadBase(#Name, D, padding, 0, s) {} \
     Tensor operator()(Arg x) const { return pad_axes(std::move(x), D, PadMode::mode); }                    \
-    Tensor forward(Arg x) const { return (*this)(std::move(x)); } \
+    Tensor forward(Arg x) const { return (*this)(std::move(x)); }                                          \
     std::string name() const override { return #Name + std::to_string(D) + "d"; }                          \
     std::string extra_repr() const override { return sides(); }                                            \
   };                                                                                                       \

@@ -50,7 +50,8 @@ BOOST_AUTO_TEST_CASE(every_count_of_rows_and_columns) {
 }
 
 BOOST_AUTO_TEST_CASE(every_dtype) {
-  for (const DType t : {DType::float64, DType::float16, DType::bfloat16, DType::int32, DType::int64, DType::uint8})
+  for (const DType t :
+       {DType::float64, DType::float16, DType::bfloat16, DType::int32, DType::int64, DType::uint8})
     for (const bool more : {false, true})
       for (const int64_t columns : {3, 16, 37}) compare(sum_of_taps(t, 5, more), {3, 7, columns}, {.gap = 1});
 }

@@ -204,10 +204,11 @@ BOOST_AUTO_TEST_CASE(a_truth_value_of_many_elements) {
     if (x) BOOST_ERROR("it is true");
     BOOST_ERROR("nothing was thrown");
   } catch (const ShapeError& error) {
-    BOOST_TEST(error.what() ==
-               "bool: needs a tensor with one element, not [2, 3], which was made here: any() or all() make one "
-               "of several, and & or | stand for && or || between tensors (conveniences.cpp:" +
-                   std::to_string(made) + ")");
+    BOOST_TEST(
+        error.what() ==
+        "bool: needs a tensor with one element, not [2, 3], which was made here: any() or all() make one "
+        "of several, and & or | stand for && or || between tensors (conveniences.cpp:" +
+            std::to_string(made) + ")");
   }
 }
 

@@ -324,10 +324,14 @@ BOOST_AUTO_TEST_CASE(channels_last_is_folded_as_well_and_nothing_is_reordered) {
         BOOST_TEST(line.find("conv2d: windows as rows") != line.npos, line);
   };
   models::ResNet resnet({.layers = {1, 1, 1, 1}, .bottleneck = true, .width = 16, .classes = 10});
-  folded(resnet, [&](const Tensor& x) { return resnet(x); }, 17);
+  folded(
+      resnet, [&](const Tensor& x) { return resnet(x); }, 17);
   models::MobileNetV3 mobilenet(
-      {{{16, 3, 16, 16, true, false, 2}, {16, 3, 72, 24, false, false, 2}, {24, 5, 96, 40, true, true, 1}}, 64, 10});
-  folded(mobilenet, [&](const Tensor& x) { return mobilenet(x); }, 10);
+      {{{16, 3, 16, 16, true, false, 2}, {16, 3, 72, 24, false, false, 2}, {24, 5, 96, 40, true, true, 1}},
+       64,
+       10});
+  folded(
+      mobilenet, [&](const Tensor& x) { return mobilenet(x); }, 10);
 }
 
 BOOST_AUTO_TEST_CASE(models_stay_what_they_compute) {

@@ -157,7 +157,11 @@ std::vector<Function> functions() {
       {"max of rows", [](const Tensor& x) { return max(x, {3}, keepdims); }, true},
       {"argmin of columns", [](const Tensor& x) { return argmin(x, {2}, keepdims); }, true},
       {"sum of columns, dropped", [](const Tensor& x) { return sum(x, {2}); }, false},
-      {"variance of pixels", [](const Tensor& x) { return var(x, {2, 3}); }, false},
+      {"variance of pixels",
+       [](const Tensor& x) {
+         return var(x, {2, 3});
+       },
+       false},
       {"sum of channels", [](const Tensor& x) { return sum(x, {1}); }, false},
       {"reshape",
        [](const Tensor& x) {
