@@ -36,6 +36,12 @@ LoopKernel sum_of_taps(DType t, int taps, bool more) {
   return b.k;
 }
 
+Options apart(int64_t gap, bool backwards = false) {
+  Options o;
+  o.gap = gap, o.backwards = backwards;
+  return o;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(rows_alike)
@@ -45,7 +51,7 @@ BOOST_AUTO_TEST_CASE(every_count_of_rows_and_columns) {
     const LoopKernel k = sum_of_taps(DType::float32, taps, taps == 9);
     for (const int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 11})
       for (const int64_t columns : {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 70})
-        for (const int64_t gap : {0, 3, -1}) compare(k, {2, rows, columns}, {.gap = gap});
+        for (const int64_t gap : {0, 3, -1}) compare(k, {2, rows, columns}, apart(gap));
   }
 }
 
@@ -53,14 +59,14 @@ BOOST_AUTO_TEST_CASE(every_dtype) {
   for (const DType t :
        {DType::float64, DType::float16, DType::bfloat16, DType::int32, DType::int64, DType::uint8})
     for (const bool more : {false, true})
-      for (const int64_t columns : {3, 16, 37}) compare(sum_of_taps(t, 5, more), {3, 7, columns}, {.gap = 1});
+      for (const int64_t columns : {3, 16, 37}) compare(sum_of_taps(t, 5, more), {3, 7, columns}, apart(1));
 }
 
 BOOST_AUTO_TEST_CASE(many_taps_and_backwards) {
   const LoopKernel k = sum_of_taps(DType::float32, 25, true);
   for (const int64_t columns : {5, 40}) {
-    compare(k, {3, 9, columns}, {.gap = 2});
-    compare(k, {3, 9, columns}, {.backwards = true, .gap = 2});
+    compare(k, {3, 9, columns}, apart(2));
+    compare(k, {3, 9, columns}, apart(2, true));
   }
 }
 
@@ -72,9 +78,9 @@ BOOST_AUTO_TEST_CASE(one_row_axis_alone) {
                  b.input(DType::float32, {Stride::zero, Stride::unit}), total);
   b.store(total, {Stride::any, Stride::unit});
   b.done();
-  for (const int64_t rows : {1, 4, 6, 13}) compare(b.k, {rows, 50}, {.gap = 0});
+  for (const int64_t rows : {1, 4, 6, 13}) compare(b.k, {rows, 50}, apart(0));
   const config::Override three("LAZY_NUM_THREADS", "3");
-  compare(b.k, {500, 301}, {.gap = 0});
+  compare(b.k, {500, 301}, apart(0));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

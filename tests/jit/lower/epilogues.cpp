@@ -78,7 +78,8 @@ BOOST_AUTO_TEST_CASE(products_are_stored_inside_padding) {
       const uint64_t before = metrics().launches;
       const Tensor together = around(maximum(layer(), 0));
       together.eval();
-      if (apart == 0) BOOST_TEST(metrics().launches - before <= 7u);  // a product, four strips, weights, sums
+      // A product, four strips, weights, sums; one column is no product of this kind.
+      if (apart == 0 && c > 1) BOOST_TEST(metrics().launches - before <= 7u);
       BOOST_TEST(together.to_vector<float>() == apart_from, boost::test_tools::per_element());
       // The product is a result as well.
       const Tensor y = maximum(layer(), 0), z = around(y);
