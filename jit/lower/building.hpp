@@ -25,8 +25,8 @@ struct DimMap {
 struct BuildingOperand {
   Binding binding;
   uint32_t value = kNone;  // trace value in memory
-  // If packed: by kernel dimension, 0 (absent) or 1 + its place in the packed source; how many places the
-  // source has (jit/plan/places.hpp).
+  // By kernel dimension, 0 (it does not move) or 1 + its place in the source, if that is packed; how many
+  // places the source has (jit/plan/places.hpp).
   std::array<int8_t, loop::kMaxAxes> place{};
   int places = 0;
   bool packed = false;  // strides follow from the extents

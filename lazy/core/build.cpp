@@ -210,6 +210,7 @@ Handle alias_of(const Handle& h, const Site& s) {
   for (int axis = 0; axis < h->shape.size(); ++axis) unmoved.axes.push_back(axis);
   Handle alias = detail::record(Op::permute, {&h}, h->dtype, h->shape, s, std::move(unmoved));
   alias->channels_last = h->channels_last;
+  alias->of_frozen = false;  // a copy, or what was thawed
   return alias;
 }
 

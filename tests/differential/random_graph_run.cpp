@@ -299,6 +299,15 @@ void Machine::sign(const Statement& s) {
                            image.shape()[first + i] + 2 * s.axes[static_cast<size_t>(n + i)]);
     }
     signature_.push_back(windows >= 48);
+    // Padding is filled before the image is put into it, or strip by strip; and few windows that lie apart are
+    // laid out as one matrix.
+    double whole = 1, part = 1;
+    for (int i = 0; i < n; ++i) {
+      const auto extent = static_cast<double>(image.shape()[first + i]);
+      part *= extent, whole *= extent + 2.0 * static_cast<double>(s.axes[static_cast<size_t>(n + i)]);
+    }
+    signature_.push_back(part >= 0.75 * whole);
+    signature_.push_back(out[first + n - 1] <= 16);
     // How many windows are multiplied as one; and a window that covers an axis leaves one place for it.
     signature_.push_back(windows >= 96);
     signature_.push_back(windows >= 160 ? windows : 0);
