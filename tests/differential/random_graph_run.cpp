@@ -299,8 +299,8 @@ void Machine::sign(const Statement& s) {
                            image.shape()[first + i] + 2 * s.axes[static_cast<size_t>(n + i)]);
     }
     signature_.push_back(windows >= 48);
-    // Padding is filled before the image is put into it, or strip by strip; and few windows that lie apart are
-    // laid out as one matrix.
+    // Padding is filled before the image is put into it, or strip by strip; and few windows that lie apart
+    // are laid out as one matrix.
     double whole = 1, part = 1;
     for (int i = 0; i < n; ++i) {
       const auto extent = static_cast<double>(image.shape()[first + i]);
