@@ -19,6 +19,8 @@
 #include <deque>
 #include <thread>
 
+#include "tools/launch/cores.hpp"
+
 namespace lazy::tool {
 namespace {
 
@@ -57,6 +59,13 @@ int free_port() {
 
 void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
+/// Returns "trace.rank3.json" of "trace.json".
+std::string profile_of(const std::string& file, int rank) {
+  const size_t dot = file.find_last_of("./");
+  const size_t at = dot == std::string::npos || file[dot] == '/' ? file.size() : dot;
+  return file.substr(0, at) + ".rank" + std::to_string(rank) + file.substr(at);
+}
+
 void start(Rank& rank, int local, const Launch& l, int port) {
   int out[2], err[2];
   if (::pipe2(out, O_CLOEXEC) || ::pipe2(err, O_CLOEXEC)) {
@@ -71,13 +80,16 @@ void start(Rank& rank, int local, const Launch& l, int port) {
     ::setpgid(0, 0);
     ::dup2(out[1], STDOUT_FILENO);
     ::dup2(err[1], STDERR_FILENO);
-    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const int threads = l.threads ? l.threads : std::max(1, cores / l.processes);
+    const Cores cores = cores_here();
+    const int threads = l.threads ? l.threads : std::max(1, static_cast<int>(cores.size()) / l.processes);
+    if (l.bind) bind_to(share_of(cores, local, l.processes));
     set("RANK", std::to_string(rank.number)), set("LOCAL_RANK", std::to_string(local));
     set("WORLD_SIZE", std::to_string(l.processes * l.machines));
     set("LOCAL_WORLD_SIZE", std::to_string(l.processes));
     set("MASTER_ADDR", l.host), set("MASTER_PORT", std::to_string(port));
     if (l.threads || !std::getenv("LAZY_NUM_THREADS")) set("LAZY_NUM_THREADS", std::to_string(threads));
+    for (const auto& [name, value] : l.variables) set(name.c_str(), value);
+    if (!l.profile.empty()) set("LAZY_PROFILE", profile_of(l.profile, rank.number));
     std::vector<char*> words;
     for (const std::string& w : l.command) words.push_back(const_cast<char*>(w.c_str()));
     words.push_back(nullptr);

@@ -1,6 +1,7 @@
 // Runs a program as several processes, the ranks of a world, and ends them together.
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lazy::tool {
@@ -14,6 +15,9 @@ struct Launch {
   int port = 0;        // 0: a free one, on one machine
   int threads = 0;     // of each rank; 0: the cores of this machine divided among them
   bool prefix = true;  // "[1] " before each line of rank 1
+  bool bind = true;    // each rank to cores of its own, where there are at least as many as ranks
+  std::string profile;  // a trace of each rank is written to it, its number before the extension; empty: none
+  std::vector<std::pair<std::string, std::string>> variables;  // more of the ranks' environment
 };
 
 /// Starts the ranks with RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in their
