@@ -213,6 +213,7 @@ BOOST_AUTO_TEST_CASE(mpi_job) {
   BOOST_TEST(job["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"].as<int>() == 2);
   const YAML::Node words = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"];
   BOOST_TEST(words[2].as<int>() == 8);
+  for (const auto& word : words) BOOST_TEST(word.Tag() == "!", "a word is a text, not a number");
   BOOST_TEST(words[words.size() - 1].Scalar() == "it's here");
 }
 

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "tools/launch/hosts.hpp"
+
 namespace lazy::tool {
 namespace {
 
@@ -26,13 +28,24 @@ std::string name_of(const Launch& l) {
   return name.empty() || !std::isalpha(static_cast<unsigned char>(name[0])) ? "lazy-" + name : name;
 }
 
-/// Adds variables that the ranks are to have.
+/// Returns a node that stays a text where it reads as a number, as Kubernetes needs of words and values.
+Node text(const std::string& word) {
+  Node n(word);
+  n.SetTag("!");
+  return n;
+}
+Node texts(const std::vector<std::string>& words) {
+  Node list(YAML::NodeType::Sequence);
+  for (const std::string& word : words) list.push_back(text(word));
+  return list;
+}
+
+/// Returns the variables that the ranks are to have.
 Node environment_of(const Launch& l) {
   Node list(YAML::NodeType::Sequence);
   for (const auto& [name, value] : l.variables) {
     Node pair;
-    pair["name"] = name, pair["value"] = value;
-    pair["value"].SetTag("!");  // stays a text where it reads as a number
+    pair["name"] = name, pair["value"] = text(value);
     list.push_back(pair);
   }
   return list;
@@ -44,9 +57,27 @@ Node container(const std::string& name, const std::string& image) {
   return c;
 }
 
+void write(const Node& n, YAML::Emitter& out) {
+  if (n.IsMap()) {
+    out << YAML::BeginMap;
+    for (const auto& pair : n) {
+      out << YAML::Key << pair.first.Scalar() << YAML::Value;
+      write(pair.second, out);
+    }
+    out << YAML::EndMap;
+  } else if (n.IsSequence()) {
+    out << YAML::BeginSeq;
+    for (const auto& item : n) write(item, out);
+    out << YAML::EndSeq;
+  } else {
+    if (n.Tag() == "!") out << YAML::DoubleQuoted;
+    out << n.Scalar();
+  }
+}
+
 std::string text_of(const Node& n) {
   YAML::Emitter out;
-  out << n;
+  write(n, out);
   return std::string(out.c_str()) + "\n";
 }
 
@@ -70,7 +101,7 @@ std::string mpi_job(const Launch& l, const std::string& image) {
   for (const auto& [variable, value] : l.variables) words.insert(words.end(), {"-x", variable + "=" + value});
   words.insert(words.end(), {"sh", "-c", script, "rank"});
   words.insert(words.end(), l.command.begin(), l.command.end());
-  launcher["command"] = words;
+  launcher["command"] = texts(words);
   Node roles = spec["mpiReplicaSpecs"];
   roles["Launcher"]["replicas"] = 1;
   roles["Launcher"]["template"]["spec"]["containers"].push_back(launcher);
@@ -99,22 +130,12 @@ std::string indexed_job(const Launch& l, const std::string& image) {
       "--machine", "$(JOB_COMPLETION_INDEX)", "--host", name + "-0." + name, "--port",
       std::to_string(port_of(l))};
   words.insert(words.end(), l.command.begin(), l.command.end());
-  rank["command"] = words;
+  rank["command"] = texts(words);
   if (!l.variables.empty()) rank["env"] = environment_of(l);
   rank["ports"].push_back(Node());
   rank["ports"][0]["containerPort"] = port_of(l);
   pod["containers"].push_back(rank);
   return text_of(service) + "---\n" + text_of(job);
-}
-
-/// Returns a word as a shell reads it.
-std::string quoted(const std::string& word) {
-  if (!word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                              "_-./=:,+@%") == std::string::npos)
-    return word;
-  std::string text = "'";
-  for (const char c : word) c == '\'' ? text += "'\\''" : text += c;
-  return text + "'";
 }
 
 std::string slurm_script(const Launch& l) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "tools/launch/commands.hpp"
+#include "tools/launch/hosts.hpp"
 #include "tools/launch/manifests.hpp"
 #include "tools/launch/ranks.hpp"
 #include "tools/launch/settings.hpp"
@@ -23,7 +24,7 @@ constexpr const char* kFooter =
 
 struct Options {
   Launch launch;
-  std::string config_file, mixed_precision, print, image = "IMAGE";
+  std::string config_file, mixed_precision, print, image = "IMAGE", hostfile, rsh = "ssh";
   int accumulation = 0;  // batches to a step; 0: of the settings
   bool plain = false, no_bind = false;
 };
@@ -46,6 +47,10 @@ void declare(CLI::App& app, Options& o) {
                  "batches to a step, as ACCELERATE_GRADIENT_ACCUMULATION_STEPS")
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--profile", l.profile, "a trace of each rank, FILE with .rankN before its extension");
+  app.add_option("--hostfile", o.hostfile, "lines of HOST [slots=N]: this starts the ranks of each")
+      ->check(CLI::ExistingFile);
+  app.add_option("--rsh", o.rsh, "called with a host and a shell's line")->capture_default_str();
+  app.add_flag("--watch-stdin", l.watch_stdin, "end when standard input does, as a remote shell's");
   app.add_flag("--no-bind", o.no_bind, "let ranks run on all cores");
   app.add_flag("--no-prefix", o.plain, "print lines as they are, without the rank before them");
   app.add_option("--print", o.print, "print what starts the ranks on a cluster, and start nothing")
@@ -76,8 +81,8 @@ void read_file(const CLI::App& app, Options& o) {
     path = default_settings_path();
     if (!std::filesystem::exists(path)) return;
   }
-  Settings t = read_settings(path);
-  if (!t.hostfile.empty()) t.not_honoured.push_back("mpirun_config.mpirun_hostfile");
+  const Settings t = read_settings(path);
+  if (o.hostfile.empty()) o.hostfile = t.hostfile;
   if (!t.not_honoured.empty()) {
     std::string names;
     for (const std::string& key : t.not_honoured) names += (names.empty() ? "" : ", ") + key;
@@ -110,6 +115,10 @@ int run_command(int argc, char** argv) {
   if (!o.mixed_precision.empty()) l.variables.emplace_back("ACCELERATE_MIXED_PRECISION", o.mixed_precision);
   if (o.accumulation)
     l.variables.emplace_back("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", std::to_string(o.accumulation));
+  if (o.print.empty() && !o.hostfile.empty() && !l.watch_stdin) {
+    if (!app.count("--host") && l.host == Launch{}.host) l.host.clear();  // the first host
+    return run_machines(commands_of(read_hosts(o.hostfile), o.rsh, l));
+  }
   if (o.print.empty()) return run_ranks(l);
   std::fputs(manifest(o.print, l, o.image).c_str(), stdout);
   return 0;
