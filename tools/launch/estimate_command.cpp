@@ -120,9 +120,11 @@ int estimate_command(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) { return app.exit(e) ? 2 : 0; }
   Size total;
-  for (const fs::path& file : files_of(path))
-    for (const auto& [name, tensor] : header_of(file).items())
+  for (const fs::path& file : files_of(path)) {
+    const json header = header_of(file);
+    for (const auto& [name, tensor] : header.items())
       if (name != "__metadata__") add(file, name, tensor, total);
+  }
   print_table(total, world);
   return 0;
 }
