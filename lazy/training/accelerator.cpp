@@ -30,7 +30,8 @@ int64_t steps_of_environment(const Site& s) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), steps);
   if (error != std::errc() || end != word.data() + word.size() || steps < 1)
     throw Error(
-        "Accelerator: ACCELERATE_GRADIENT_ACCUMULATION_STEPS is a number from 1 on, not " + std::string(word), s);
+        "Accelerator: ACCELERATE_GRADIENT_ACCUMULATION_STEPS is a number from 1 on, not " + std::string(word),
+        s);
   return steps;
 }
 
@@ -107,8 +108,7 @@ lazy::autocast Accelerator::autocast(Site s) const {
 
 void Accelerator::backward(const Tensor& loss, Site s) {
   Tensor own = loss;
-  if (batches_to_a_step() > 1)
-    own = divide(Arg(loss, s), Arg(static_cast<double>(batches_to_a_step()), s));
+  if (batches_to_a_step() > 1) own = divide(Arg(loss, s), Arg(static_cast<double>(batches_to_a_step()), s));
   if (scaler_.is_enabled()) own = scaler_.scale(own, s);
   // The gradients of one model become ready in it; others have nothing to exchange.
   if (parallel_.size() != 1) {

@@ -37,15 +37,15 @@
 
 namespace lazy::training {
 
-/// Says how a loop runs. What is not set here comes from the environment, where lazy-launch puts its settings:
-/// ACCELERATE_MIXED_PRECISION (no, fp16 or bf16) and ACCELERATE_GRADIENT_ACCUMULATION_STEPS, else from the
-/// model's dtypes and one batch to a step.
+/// Says how a loop runs. What is not set here comes from the environment, where lazy-launch puts its
+/// settings: ACCELERATE_MIXED_PRECISION (no, fp16 or bf16) and ACCELERATE_GRADIENT_ACCUMULATION_STEPS, else
+/// from the model's dtypes and one batch to a step.
 struct AcceleratorOptions {
   std::optional<DType> mixed_precision = {};  // bfloat16 or float16; float32: as the model's dtypes are
   std::optional<int64_t> gradient_accumulation_steps = {};  // batches to a step, from 1 on
-  bool split_batches = false;                 // batch sizes are those of all ranks together, else of each
-  bool even_batches = true;                   // where examples don't divide, first ones are visited again
-  uint64_t seed = 0;                          // of the order of examples, the same on all ranks
+  bool split_batches = false;  // batch sizes are those of all ranks together, else of each
+  bool even_batches = true;    // where examples don't divide, first ones are visited again
+  uint64_t seed = 0;           // of the order of examples, the same on all ranks
   distributed::DataParallelOptions data_parallel = {};
 };
 

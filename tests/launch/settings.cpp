@@ -48,7 +48,10 @@ use_cpu: false
 
 struct File {
   std::string path;
-  explicit File(const std::string& text) : path((std::filesystem::temp_directory_path() / ("lazy_settings_" + std::to_string(::getpid()) + ".yaml")).string()) {
+  explicit File(const std::string& text)
+      : path((std::filesystem::temp_directory_path() /
+              ("lazy_settings_" + std::to_string(::getpid()) + ".yaml"))
+                 .string()) {
     std::ofstream(path, std::ios::binary) << text;
   }
   ~File() { std::filesystem::remove(path); }
@@ -202,16 +205,18 @@ BOOST_AUTO_TEST_SUITE(manifests)
 // mpiReplicaSpecs; of a role, its template) and by Kubernetes' of a pod (containers; of one, its name).
 BOOST_AUTO_TEST_CASE(mpi_job) {
   const YAML::Node job = YAML::Load(manifest("kubernetes-mpijob", launch_of_two_machines(), "here/image:1"));
-  has(job, {"apiVersion", "kind", "metadata.name", "spec.mpiReplicaSpecs.Launcher.template.spec.containers.0.name",
-            "spec.mpiReplicaSpecs.Launcher.template.spec.containers.0.image",
-            "spec.mpiReplicaSpecs.Worker.template.spec.containers.0.name",
-            "spec.mpiReplicaSpecs.Worker.template.spec.containers.0.image"});
+  has(job,
+      {"apiVersion", "kind", "metadata.name", "spec.mpiReplicaSpecs.Launcher.template.spec.containers.0.name",
+       "spec.mpiReplicaSpecs.Launcher.template.spec.containers.0.image",
+       "spec.mpiReplicaSpecs.Worker.template.spec.containers.0.name",
+       "spec.mpiReplicaSpecs.Worker.template.spec.containers.0.image"});
   BOOST_TEST(job["apiVersion"].Scalar() == "kubeflow.org/v2beta1");
   BOOST_TEST(job["kind"].Scalar() == "MPIJob");
   BOOST_TEST(job["metadata"]["name"].Scalar() == "train-it");
   BOOST_TEST(job["spec"]["slotsPerWorker"].as<int>() == 4);
   BOOST_TEST(job["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"].as<int>() == 2);
-  const YAML::Node words = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"];
+  const YAML::Node words =
+      job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"];
   BOOST_TEST(words[2].as<int>() == 8);
   for (const auto& word : words) BOOST_TEST(word.Tag() == "!", "a word is a text, not a number");
   BOOST_TEST(words[words.size() - 1].Scalar() == "it's here");
@@ -224,8 +229,9 @@ BOOST_AUTO_TEST_CASE(indexed_job) {
   BOOST_REQUIRE(all.size() == 2u);
   has(all[0], {"apiVersion", "kind", "metadata.name", "spec.clusterIP", "spec.selector.job-name"});
   BOOST_TEST(all[0]["spec"]["clusterIP"].Scalar() == "None");
-  has(all[1], {"apiVersion", "kind", "metadata.name", "spec.completions", "spec.template.spec.containers.0.name",
-               "spec.template.spec.containers.0.image", "spec.template.spec.subdomain"});
+  has(all[1],
+      {"apiVersion", "kind", "metadata.name", "spec.completions", "spec.template.spec.containers.0.name",
+       "spec.template.spec.containers.0.image", "spec.template.spec.subdomain"});
   BOOST_TEST(all[1]["spec"]["completionMode"].Scalar() == "Indexed");
   BOOST_TEST(all[1]["spec"]["completions"].as<int>() == 2);
   BOOST_TEST(all[1]["spec"]["template"]["spec"]["restartPolicy"].Scalar() == "Never");

@@ -62,7 +62,8 @@ Settings ask() {
 }  // namespace
 
 int config_command(int argc, char** argv) {
-  CLI::App app("Asks for the settings of launches and writes them as Accelerate's YAML.", "lazy-launch config");
+  CLI::App app("Asks for the settings of launches and writes them as Accelerate's YAML.",
+               "lazy-launch config");
   std::string path = default_settings_path(), how, precision = "no";
   app.add_option("--config_file", path, "the file to write")->capture_default_str();
   app.add_option("--mixed_precision", precision, "of `default`: no, fp16 or bf16")

@@ -29,7 +29,8 @@ void print_settings() {
 }  // namespace
 
 int env_command(int argc, char** argv) {
-  CLI::App app("Prints versions, processors, GPUs, settings and the variables that are set.", "lazy-launch env");
+  CLI::App app("Prints versions, processors, GPUs, settings and the variables that are set.",
+               "lazy-launch env");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) { return app.exit(e) ? 2 : 0; }

@@ -37,12 +37,14 @@ json header_of(const fs::path& file) {
   if (error) fail(file, error.message());
   std::ifstream in(file, std::ios::binary);
   unsigned char first[8] = {};
-  if (!in.read(reinterpret_cast<char*>(first), 8)) fail(file, "at byte 0: 8 bytes of a header's length were expected");
+  if (!in.read(reinterpret_cast<char*>(first), 8))
+    fail(file, "at byte 0: 8 bytes of a header's length were expected");
   const uint64_t n = little_endian(first);
   if (n > size - 8 || n > kLargestHeader)
     fail(file, "at byte 0: a header of " + std::to_string(n) + " bytes in a file of " + std::to_string(size));
   std::string text(n, '\0');
-  if (!in.read(text.data(), static_cast<std::streamsize>(n))) fail(file, "at byte 8: the header can't be read");
+  if (!in.read(text.data(), static_cast<std::streamsize>(n)))
+    fail(file, "at byte 8: the header can't be read");
   json header = json::parse(text, nullptr, false);
   if (!header.is_object()) fail(file, "at byte 8: the header is no JSON object");
   return header;
@@ -95,8 +97,9 @@ std::string amount(double bytes) {
 void print_table(const Size& s, int world) {
   const double weights = static_cast<double>(s.bytes), gradients = weights;
   const double adam = 8.0 * static_cast<double>(s.parameters);  // two moments in float32
-  std::printf("%.0f parameters, %s of weights, the largest tensor %s; %d rank%s\n", static_cast<double>(s.parameters),
-              amount(weights).c_str(), amount(static_cast<double>(s.largest)).c_str(), world, world == 1 ? "" : "s");
+  std::printf("%.0f parameters, %s of weights, the largest tensor %s; %d rank%s\n",
+              static_cast<double>(s.parameters), amount(weights).c_str(),
+              amount(static_cast<double>(s.largest)).c_str(), world, world == 1 ? "" : "s");
   std::printf("%-8s %12s %12s %12s %12s\n", "by rank", "weights", "gradients", "Adam", "together");
   for (int stage = 0; stage <= 3; ++stage) {
     const double w = weights / (stage >= 3 ? world : 1), g = gradients / (stage >= 2 ? world : 1),

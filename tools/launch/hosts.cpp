@@ -45,7 +45,8 @@ std::vector<Host> read_hosts(const std::string& path) {
     std::istringstream words(line.substr(0, line.find('#')));
     Host h;
     if (!(words >> h.name)) continue;
-    if (h.name[0] == '-') throw std::runtime_error(where + ": " + h.name.substr(0, 60) + " is no host's name");
+    if (h.name[0] == '-')
+      throw std::runtime_error(where + ": " + h.name.substr(0, 60) + " is no host's name");
     for (std::string word; words >> word;) h.slots = slots_of(word, where);
     hosts.push_back(h);
   }
@@ -63,10 +64,18 @@ std::vector<std::vector<std::string>> commands_of(const std::vector<Host>& hosts
   const int each = hosts[0].slots ? hosts[0].slots : l.processes;
   std::vector<std::vector<std::string>> commands;
   for (size_t i = 0; i < hosts.size(); ++i) {
-    std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(), "run",
-                                      "--watch-stdin", "--nproc", std::to_string(each), "--machines",
-                                      std::to_string(hosts.size()), "--machine", std::to_string(i), "--host",
-                                      l.host.empty() ? hosts[0].name : l.host, "--port",
+    std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(),
+                                      "run",
+                                      "--watch-stdin",
+                                      "--nproc",
+                                      std::to_string(each),
+                                      "--machines",
+                                      std::to_string(hosts.size()),
+                                      "--machine",
+                                      std::to_string(i),
+                                      "--host",
+                                      l.host.empty() ? hosts[0].name : l.host,
+                                      "--port",
                                       std::to_string(l.port ? l.port : 29500)};
     if (l.threads) words.insert(words.end(), {"--threads", std::to_string(l.threads)});
     if (!l.bind) words.push_back("--no-bind");

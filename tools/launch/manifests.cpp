@@ -95,8 +95,12 @@ std::string mpi_job(const Launch& l, const std::string& image) {
   const std::string script =
       "RANK=$OMPI_COMM_WORLD_RANK LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE "
       "exec \"$@\"";
-  std::vector<std::string> words = {"mpirun", "-n", std::to_string(l.processes * l.machines), "-x",
-                                    "MASTER_ADDR=" + name + "-worker-0." + name, "-x",
+  std::vector<std::string> words = {"mpirun",
+                                    "-n",
+                                    std::to_string(l.processes * l.machines),
+                                    "-x",
+                                    "MASTER_ADDR=" + name + "-worker-0." + name,
+                                    "-x",
                                     "MASTER_PORT=" + std::to_string(port_of(l))};
   for (const auto& [variable, value] : l.variables) words.insert(words.end(), {"-x", variable + "=" + value});
   words.insert(words.end(), {"sh", "-c", script, "rank"});
@@ -125,10 +129,12 @@ std::string indexed_job(const Launch& l, const std::string& image) {
   Node pod = spec["template"]["spec"];
   pod["subdomain"] = name, pod["restartPolicy"] = "Never";
   Node rank = container("ranks", image);
-  std::vector<std::string> words = {
-      "lazy-launch", "run", "--nproc", std::to_string(l.processes), "--machines", std::to_string(l.machines),
-      "--machine", "$(JOB_COMPLETION_INDEX)", "--host", name + "-0." + name, "--port",
-      std::to_string(port_of(l))};
+  std::vector<std::string> words = {"lazy-launch", "run",
+                                    "--nproc",     std::to_string(l.processes),
+                                    "--machines",  std::to_string(l.machines),
+                                    "--machine",   "$(JOB_COMPLETION_INDEX)",
+                                    "--host",      name + "-0." + name,
+                                    "--port",      std::to_string(port_of(l))};
   words.insert(words.end(), l.command.begin(), l.command.end());
   rank["command"] = texts(words);
   if (!l.variables.empty()) rank["env"] = environment_of(l);

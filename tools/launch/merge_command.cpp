@@ -9,10 +9,11 @@
 namespace lazy::tool {
 
 int merge_command(int argc, char** argv) {
-  CLI::App app("Writes the tensors of a model's several safetensors files into one.", "lazy-launch merge-weights");
+  CLI::App app("Writes the tensors of a model's several safetensors files into one.",
+               "lazy-launch merge-weights");
   std::string index, target;
   app.add_option("INDEX", index, "model.safetensors.index.json, beside the files that it names")
-    ->required()
+      ->required()
       ->check(CLI::ExistingFile);
   app.add_option("TARGET", target, "the file to write")->required();
   try {

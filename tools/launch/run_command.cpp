@@ -15,7 +15,8 @@ namespace {
 constexpr const char* kFooter =
     "  lazy-launch --nproc 2 ./train data\n"
     "  lazy-launch --nproc 4 --machines 2 --machine 1 --host 10.0.0.1 --port 29500 ./train data\n\n"
-    "Other commands: run (the default), config, env, estimate-memory, merge-weights, test; each has --help.\n\n"
+    "Other commands: run (the default), config, env, estimate-memory, merge-weights, test; each has "
+    "--help.\n\n"
     "Settings come from --config_file, else from Accelerate's default file where there is one; options win.\n"
     "Each rank finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in its\n"
     "environment, which distributed::init() reads. When one fails the others end, and its last lines are\n"
@@ -104,9 +105,7 @@ int run_command(int argc, char** argv) {
     if (l.machine < 0 || l.machine >= l.machines)
       throw CLI::ValidationError("--machine",
                                  std::to_string(l.machine) + " of " + std::to_string(l.machines));
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) ? 2 : 0;
-  } catch (const SettingsError& e) {
+  } catch (const CLI::ParseError& e) { return app.exit(e) ? 2 : 0; } catch (const SettingsError& e) {
     std::fprintf(stderr, "lazy-launch: %s\n", e.what());
     return 2;
   }

@@ -20,13 +20,37 @@ constexpr uintmax_t kLargest = 1 << 20;  // bytes of a file
 
 /// Names Accelerate's keys, of ClusterConfig and BaseConfig (accelerate/commands/config/config_args.py).
 const std::vector<std::string>& known_keys() {
-  static const auto* const keys = new std::vector<std::string>{
-      "compute_environment", "distributed_type", "mixed_precision", "use_cpu", "debug", "num_processes",
-      "machine_rank", "num_machines", "gpu_ids", "main_process_ip", "main_process_port", "rdzv_backend",
-      "same_network", "main_training_function", "enable_cpu_affinity", "fp8_config", "deepspeed_config",
-      "fsdp_config", "parallelism_config", "megatron_lm_config", "mpirun_config", "downcast_bf16", "tpu_name",
-      "tpu_zone", "tpu_use_cluster", "tpu_use_sudo", "command_file", "commands", "tpu_vm", "tpu_env",
-      "dynamo_config"};
+  static const auto* const keys = new std::vector<std::string>{"compute_environment",
+                                                               "distributed_type",
+                                                               "mixed_precision",
+                                                               "use_cpu",
+                                                               "debug",
+                                                               "num_processes",
+                                                               "machine_rank",
+                                                               "num_machines",
+                                                               "gpu_ids",
+                                                               "main_process_ip",
+                                                               "main_process_port",
+                                                               "rdzv_backend",
+                                                               "same_network",
+                                                               "main_training_function",
+                                                               "enable_cpu_affinity",
+                                                               "fp8_config",
+                                                               "deepspeed_config",
+                                                               "fsdp_config",
+                                                               "parallelism_config",
+                                                               "megatron_lm_config",
+                                                               "mpirun_config",
+                                                               "downcast_bf16",
+                                                               "tpu_name",
+                                                               "tpu_zone",
+                                                               "tpu_use_cluster",
+                                                               "tpu_use_sudo",
+                                                               "command_file",
+                                                               "commands",
+                                                               "tpu_vm",
+                                                               "tpu_env",
+                                                               "dynamo_config"};
   return *keys;
 }
 
@@ -158,7 +182,8 @@ Settings read_settings(const std::string& path) {
       if (!seen.insert(key).second) s.fail(pair.first.Mark(), key.substr(0, 60) + " comes twice");
       const auto& known = known_keys();
       if (std::find(known.begin(), known.end(), key) == known.end())
-        s.fail(pair.first.Mark(), "there is no setting " + key.substr(0, 60) + "; the nearest is " + nearest(key, known));
+        s.fail(pair.first.Mark(),
+               "there is no setting " + key.substr(0, 60) + "; the nearest is " + nearest(key, known));
       read_key(key, pair.second, t, s);
     }
   } catch (const YAML::Exception& e) {
@@ -179,7 +204,9 @@ void check_settings(const Settings& t, const std::string& where) {
 
 void write_settings(const std::string& path, const Settings& t) {
   YAML::Emitter out;
-  const auto pair = [&out](const char* key, const auto& value) { out << YAML::Key << key << YAML::Value << value; };
+  const auto pair = [&out](const char* key, const auto& value) {
+    out << YAML::Key << key << YAML::Value << value;
+  };
   out << YAML::BeginMap;
   pair("compute_environment", "LOCAL_MACHINE"), pair("debug", t.debug);
   pair("distributed_type", t.num_processes > 1 ? "MULTI_CPU" : "NO"), pair("downcast_bf16", false);

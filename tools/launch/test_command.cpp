@@ -76,7 +76,8 @@ int test_rank() {
 }
 
 int test_command(int argc, char** argv) {
-  CLI::App app("Runs a small program of collectives and training as ranks of this machine.", "lazy-launch test");
+  CLI::App app("Runs a small program of collectives and training as ranks of this machine.",
+               "lazy-launch test");
   Launch l;
   l.processes = 2;
   app.add_option("--nproc", l.processes, "ranks")->check(CLI::Range(1, 64))->capture_default_str();
