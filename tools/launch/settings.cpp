@@ -209,7 +209,10 @@ void write_settings(const std::string& path, const Settings& t) {
   };
   out << YAML::BeginMap;
   pair("compute_environment", "LOCAL_MACHINE"), pair("debug", t.debug);
-  pair("distributed_type", t.num_processes > 1 ? "MULTI_CPU" : "NO"), pair("downcast_bf16", false);
+  // Quoted, for Python reads a bare NO as false.
+  out << YAML::Key << "distributed_type" << YAML::Value << YAML::DoubleQuoted;
+  out << (t.num_processes > 1 ? "MULTI_CPU" : "NO");
+  pair("downcast_bf16", false);
   pair("enable_cpu_affinity", t.enable_cpu_affinity), pair("machine_rank", t.machine_rank);
   if (!t.main_process_ip.empty()) pair("main_process_ip", t.main_process_ip);
   if (t.main_process_port) pair("main_process_port", t.main_process_port);

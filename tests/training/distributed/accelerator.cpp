@@ -197,12 +197,12 @@ BOOST_AUTO_TEST_CASE(options_of_the_environment) {
   uint32_t line = 0;
   with("ACCELERATE_MIXED_PRECISION", "fp8", [&] {
     line = __LINE__ + 1;
-    test::fails_at<Error>(__FILE__, line, "no, fp16 or bf16, not fp8", [] { Accelerator a; });
+    test::fails_at<Error>("accelerator.cpp", line, "no, fp16 or bf16, not fp8", [] { Accelerator a; });
   });
   for (const char* const wrong : {"0", "-1", "2x", "99999999999999999999"})
     with("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", wrong, [&] {
       line = __LINE__ + 1;
-      test::fails_at<Error>(__FILE__, line, std::string("from 1 on, not ") + wrong, [] { Accelerator a; });
+      test::fails_at<Error>("accelerator.cpp", line, std::string("from 1 on, not ") + wrong, [] { Accelerator a; });
     });
 }
 
