@@ -8,7 +8,7 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES OFF)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
-# An archive is linked with what it was built with; the tools need no other libraries.
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "libtbb-dev, libzydis-dev, libxxhash-dev, libutf8proc-dev, libpcre2-dev, libstdc++6")
+# An archive is linked with what it was built with; of the tools, lazy-launch needs yaml-cpp.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libtbb-dev, libzydis-dev, libxxhash-dev, libutf8proc-dev, libpcre2-dev, libyaml-cpp0.7, libstdc++6")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "liblapacke, zlib1g, libturbojpeg0")
 include(CPack)

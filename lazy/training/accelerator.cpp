@@ -1,6 +1,9 @@
 #include "lazy/training/accelerator.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
 
 #include "lazy/core/build.hpp"
 #include "lazy/ops/elementwise.hpp"
@@ -9,20 +12,46 @@
 namespace lazy::training {
 namespace {
 
-const AcceleratorOptions& checked(const AcceleratorOptions& o, const Site& s) {
-  if (o.gradient_accumulation_steps < 1)
-    throw Error("Accelerator: " + std::to_string(o.gradient_accumulation_steps) + " batches to a step", s);
-  if (o.mixed_precision && *o.mixed_precision != bfloat16 && *o.mixed_precision != float16)
-    throw DtypeError(std::string("Accelerator: mixed_precision is bfloat16 or float16, not ") +
-                         name_of(*o.mixed_precision),
-                     s);
+/// Returns what ACCELERATE_MIXED_PRECISION asks for; float32 for none.
+DType precision_of_environment(const Site& s) {
+  const char* const text = std::getenv("ACCELERATE_MIXED_PRECISION");
+  const std::string_view word = text ? text : "";
+  if (word.empty() || word == "no") return float32;
+  if (word == "fp16") return float16;
+  if (word == "bf16") return bfloat16;
+  throw Error("Accelerator: ACCELERATE_MIXED_PRECISION is no, fp16 or bf16, not " + std::string(word), s);
+}
+
+int64_t steps_of_environment(const Site& s) {
+  const char* const text = std::getenv("ACCELERATE_GRADIENT_ACCUMULATION_STEPS");
+  const std::string_view word = text ? text : "";
+  if (word.empty()) return 1;
+  int64_t steps = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), steps);
+  if (error != std::errc() || end != word.data() + word.size() || steps < 1)
+    throw Error(
+        "Accelerator: ACCELERATE_GRADIENT_ACCUMULATION_STEPS is a number from 1 on, not " + std::string(word),
+        s);
+  return steps;
+}
+
+/// Returns the options with each set, by the environment where the program has not.
+AcceleratorOptions complete(AcceleratorOptions o, const Site& s) {
+  if (!o.gradient_accumulation_steps) o.gradient_accumulation_steps = steps_of_environment(s);
+  if (!o.mixed_precision) o.mixed_precision = precision_of_environment(s);
+  if (*o.gradient_accumulation_steps < 1)
+    throw Error("Accelerator: " + std::to_string(*o.gradient_accumulation_steps) + " batches to a step", s);
+  const DType d = *o.mixed_precision;
+  if (d != bfloat16 && d != float16 && d != float32)
+    throw DtypeError(
+        std::string("Accelerator: mixed_precision is bfloat16, float16 or float32, not ") + name_of(d), s);
   return o;
 }
 
 }  // namespace
 
 Accelerator::Accelerator(const AcceleratorOptions& options, Site s)
-    : options_(checked(options, s)), scaler_({.enabled = options.mixed_precision == float16}, s) {
+    : options_(complete(options, s)), scaler_({.enabled = options_.mixed_precision == float16}, s) {
   if (distributed::is_initialized()) return;
   distributed::init({}, s);
   joined_ = distributed::is_initialized();
@@ -67,19 +96,19 @@ data::LoaderOptions Accelerator::share_of(int64_t examples, data::LoaderOptions 
 
 Accelerator::Accumulation Accelerator::accumulate(bool last) {
   ++batches_;
-  sync_gradients_ = last || batches_ % options_.gradient_accumulation_steps == 0;
+  sync_gradients_ = last || batches_ % batches_to_a_step() == 0;
   if (last) batches_ = 0;
   return Accumulation(*this);
 }
 
 lazy::autocast Accelerator::autocast(Site s) const {
-  return options_.mixed_precision ? lazy::autocast(*options_.mixed_precision, s) : lazy::autocast(false, s);
+  const DType d = *options_.mixed_precision;
+  return d == float32 ? lazy::autocast(false, s) : lazy::autocast(d, s);
 }
 
 void Accelerator::backward(const Tensor& loss, Site s) {
   Tensor own = loss;
-  if (options_.gradient_accumulation_steps > 1)
-    own = divide(Arg(loss, s), Arg(static_cast<double>(options_.gradient_accumulation_steps), s));
+  if (batches_to_a_step() > 1) own = divide(Arg(loss, s), Arg(static_cast<double>(batches_to_a_step()), s));
   if (scaler_.is_enabled()) own = scaler_.scale(own, s);
   // The gradients of one model become ready in it; others have nothing to exchange.
   if (parallel_.size() != 1) {

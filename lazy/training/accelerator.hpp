@@ -37,12 +37,15 @@
 
 namespace lazy::training {
 
+/// Says how a loop runs. What is not set here comes from the environment, where lazy-launch puts its
+/// settings: ACCELERATE_MIXED_PRECISION (no, fp16 or bf16) and ACCELERATE_GRADIENT_ACCUMULATION_STEPS, else
+/// from the model's dtypes and one batch to a step.
 struct AcceleratorOptions {
-  std::optional<DType> mixed_precision = {};  // bfloat16 or float16; none: as the model's dtypes are
-  int64_t gradient_accumulation_steps = 1;    // batches to a step
-  bool split_batches = false;                 // batch sizes are those of all ranks together, else of each
-  bool even_batches = true;                   // where examples don't divide, first ones are visited again
-  uint64_t seed = 0;                          // of the order of examples, the same on all ranks
+  std::optional<DType> mixed_precision = {};  // bfloat16 or float16; float32: as the model's dtypes are
+  std::optional<int64_t> gradient_accumulation_steps = {};  // batches to a step, from 1 on
+  bool split_batches = false;  // batch sizes are those of all ranks together, else of each
+  bool even_batches = true;    // where examples don't divide, first ones are visited again
+  uint64_t seed = 0;           // of the order of examples, the same on all ranks
   distributed::DataParallelOptions data_parallel = {};
 };
 
@@ -133,8 +136,9 @@ class Accelerator {
     std::function<void(const Checkpoint&)> restore;
   };
   void unscale(const Site& s);
+  int64_t batches_to_a_step() const { return *options_.gradient_accumulation_steps; }
 
-  const AcceleratorOptions options_;
+  const AcceleratorOptions options_;  // each set
   bool joined_ = false;
   std::vector<nn::Module*> models_;
   std::vector<std::unique_ptr<distributed::DataParallel>> parallel_;

@@ -19,6 +19,8 @@
 #include <deque>
 #include <thread>
 
+#include "tools/launch/cores.hpp"
+
 namespace lazy::tool {
 namespace {
 
@@ -57,7 +59,39 @@ int free_port() {
 
 void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
-void start(Rank& rank, int local, const Launch& l, int port) {
+/// Returns "trace.rank3.json" of "trace.json".
+std::string profile_of(const std::string& file, int rank) {
+  const size_t dot = file.find_last_of("./");
+  const size_t at = dot == std::string::npos || file[dot] == '/' ? file.size() : dot;
+  return file.substr(0, at) + ".rank" + std::to_string(rank) + file.substr(at);
+}
+
+/// Gives this process what a rank finds: its cores and its environment.
+void become(const Rank& rank, int local, const Launch& l, int port) {
+  const Cores cores = cores_here();
+  const int threads = l.threads ? l.threads : std::max(1, static_cast<int>(cores.size()) / l.processes);
+  if (l.bind) bind_to(share_of(cores, local, l.processes));
+  set("RANK", std::to_string(rank.number)), set("LOCAL_RANK", std::to_string(local));
+  set("WORLD_SIZE", std::to_string(l.processes * l.machines));
+  set("LOCAL_WORLD_SIZE", std::to_string(l.processes));
+  set("MASTER_ADDR", l.host), set("MASTER_PORT", std::to_string(port));
+  if (l.threads || !std::getenv("LAZY_NUM_THREADS")) set("LAZY_NUM_THREADS", std::to_string(threads));
+  for (const auto& [name, value] : l.variables) set(name.c_str(), value);
+  if (!l.profile.empty()) set("LAZY_PROFILE", profile_of(l.profile, rank.number));
+}
+
+[[noreturn]] void execute(const std::vector<std::string>& command) {
+  std::vector<char*> words;
+  for (const std::string& w : command) words.push_back(const_cast<char*>(w.c_str()));
+  words.push_back(nullptr);
+  ::execvp(words[0], words.data());
+  std::fprintf(stderr, "lazy-launch: can't run %s: %s\n", words[0], std::strerror(errno));
+  ::_exit(127);
+}
+
+/// Starts a command whose output this process reads. `input`: its standard input; -1: as this process's.
+template <class Prepare>
+void start(Rank& rank, const std::vector<std::string>& command, int input, const Prepare& prepare) {
   int out[2], err[2];
   if (::pipe2(out, O_CLOEXEC) || ::pipe2(err, O_CLOEXEC)) {
     std::perror("lazy-launch: pipe");
@@ -69,21 +103,11 @@ void start(Rank& rank, int local, const Launch& l, int port) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left behind where this is killed
     if (::getppid() != parent) ::_exit(1);
     ::setpgid(0, 0);
+    if (input >= 0) ::dup2(input, STDIN_FILENO);
     ::dup2(out[1], STDOUT_FILENO);
     ::dup2(err[1], STDERR_FILENO);
-    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const int threads = l.threads ? l.threads : std::max(1, cores / l.processes);
-    set("RANK", std::to_string(rank.number)), set("LOCAL_RANK", std::to_string(local));
-    set("WORLD_SIZE", std::to_string(l.processes * l.machines));
-    set("LOCAL_WORLD_SIZE", std::to_string(l.processes));
-    set("MASTER_ADDR", l.host), set("MASTER_PORT", std::to_string(port));
-    if (l.threads || !std::getenv("LAZY_NUM_THREADS")) set("LAZY_NUM_THREADS", std::to_string(threads));
-    std::vector<char*> words;
-    for (const std::string& w : l.command) words.push_back(const_cast<char*>(w.c_str()));
-    words.push_back(nullptr);
-    ::execvp(words[0], words.data());
-    std::fprintf(stderr, "lazy-launch: can't run %s: %s\n", words[0], std::strerror(errno));
-    ::_exit(127);
+    prepare();
+    execute(command);
   }
   if (rank.pid < 0) {
     std::perror("lazy-launch: fork");
@@ -134,20 +158,34 @@ std::string how(int status) {
   return "ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
-}  // namespace
-
-int run_ranks(const Launch& l) {
+void hear_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction a {};
     a.sa_handler = [](int s) { asked_to_end = s; };
     ::sigaction(signal, &a, nullptr);
   }
-  const int port = l.port ? l.port : l.machines > 1 ? 29500 : free_port();
-  std::vector<Rank> ranks(static_cast<size_t>(l.processes));
-  for (int i = 0; i < l.processes; ++i) {
-    ranks[static_cast<size_t>(i)].number = l.machine * l.processes + i;
-    start(ranks[static_cast<size_t>(i)], i, l, port);
-  }
+}
+
+/// Drops what standard input has, and tells if it has ended.
+bool input_ended() {
+  pollfd p{STDIN_FILENO, POLLIN, 0};
+  char bytes[256];
+  return ::poll(&p, 1, 0) == 1 && ::read(STDIN_FILENO, bytes, sizeof bytes) <= 0;
+}
+
+void poll_streams(std::vector<Rank>& ranks, bool prefix) {
+  std::vector<pollfd> polled;
+  for (const Rank& r : ranks)
+    for (const Stream& s : r.streams)
+      if (s.fd >= 0) polled.push_back({s.fd, POLLIN, 0});
+  ::poll(polled.data(), polled.size(), 50);
+  for (Rank& r : ranks)
+    for (Stream& s : r.streams)
+      if (s.fd >= 0) pass_on(r, s, prefix);
+}
+
+/// Waits for all: what is `member` of the message, a rank or a machine.
+int wait_for(std::vector<Rank>& ranks, bool prefix, bool watch_stdin, const char* member) {
   const Rank* failed = nullptr;
   int passed_on = 0;
   bool ending = false;
@@ -157,20 +195,14 @@ int run_ranks(const Launch& l) {
       if (!r.ended) ::kill(-r.pid, signal);
   };
   for (;;) {
-    std::vector<pollfd> polled;
-    for (const Rank& r : ranks)
-      for (const Stream& s : r.streams)
-        if (s.fd >= 0) polled.push_back({s.fd, POLLIN, 0});
-    ::poll(polled.data(), polled.size(), 50);
-    for (Rank& r : ranks)
-      for (Stream& s : r.streams)
-        if (s.fd >= 0) pass_on(r, s, l.prefix);
+    poll_streams(ranks, prefix);
+    if (watch_stdin && !asked_to_end && input_ended()) asked_to_end = SIGTERM;
     bool all_ended = true;
     for (Rank& r : ranks) {
       if (!r.ended && ::waitpid(r.pid, &r.status, WNOHANG) == r.pid) {
         r.ended = true;
         for (Stream& s : r.streams)
-          if (s.fd >= 0) pass_on(r, s, l.prefix);
+          if (s.fd >= 0) pass_on(r, s, prefix);
         if (r.status != 0 && !failed && !passed_on) failed = &r;
       }
       all_ended &= r.ended;
@@ -186,10 +218,42 @@ int run_ranks(const Launch& l) {
   for (Rank& r : ranks) ::kill(-r.pid, SIGKILL);  // what a rank has started and left behind
   if (passed_on) return 128 + passed_on;
   if (!failed) return 0;
-  std::fprintf(stderr, "lazy-launch: rank %d was the first to fail: it %s\n", failed->number,
+  std::fprintf(stderr, "lazy-launch: %s %d was the first to fail: it %s\n", member, failed->number,
                how(failed->status).c_str());
   for (const std::string& line : failed->last) std::fprintf(stderr, "  | %s\n", line.c_str());
   return exit_status(failed->status);
+}
+
+}  // namespace
+
+int run_ranks(const Launch& l) {
+  hear_signals();
+  const int port = l.port ? l.port : l.machines > 1 ? 29500 : free_port();
+  std::vector<Rank> ranks(static_cast<size_t>(l.processes));
+  for (int i = 0; i < l.processes; ++i) {
+    Rank& rank = ranks[static_cast<size_t>(i)];
+    rank.number = l.machine * l.processes + i;
+    start(rank, l.command, -1, [&] { become(rank, i, l, port); });
+  }
+  return wait_for(ranks, l.prefix, l.watch_stdin, "rank");
+}
+
+int run_machines(const std::vector<std::vector<std::string>>& commands) {
+  hear_signals();
+  int input[2];  // its writing end closes with this process, whatever ends it: then the machines end, too
+  if (::pipe2(input, O_CLOEXEC)) {
+    std::perror("lazy-launch: pipe");
+    return 1;
+  }
+  std::vector<Rank> machines(commands.size());
+  for (size_t i = 0; i < commands.size(); ++i) {
+    machines[i].number = static_cast<int>(i);
+    start(machines[i], commands[i], input[0], [] {});
+  }
+  ::close(input[0]);
+  const int status = wait_for(machines, false, false, "machine");
+  ::close(input[1]);
+  return status;
 }
 
 }  // namespace lazy::tool

@@ -173,6 +173,39 @@ BOOST_AUTO_TEST_CASE(metrics_without_repeats) {
     });
 }
 
+// What a launcher says holds where the program says nothing.
+BOOST_AUTO_TEST_CASE(options_of_the_environment) {
+  const auto halves = train({.gradient_accumulation_steps = 2}, 4, 0.3);
+  const auto whole = train({}, 4, 0.3);
+  const auto mixed = train({.mixed_precision = bfloat16}, 4, 0.3);
+  BOOST_TEST(halves != whole);
+  BOOST_TEST(mixed != whole);
+  const auto with = [](const char* name, const char* value, const auto& f) {
+    ::setenv(name, value, 1);
+    f();
+    ::unsetenv(name);
+  };
+  with("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "2", [&] {
+    BOOST_TEST(train({}, 4, 0.3) == halves);
+    BOOST_TEST(train({.gradient_accumulation_steps = 1}, 4, 0.3) == whole);
+  });
+  with("ACCELERATE_MIXED_PRECISION", "bf16", [&] {
+    BOOST_TEST(train({}, 4, 0.3) == mixed);
+    BOOST_TEST(train({.mixed_precision = float32}, 4, 0.3) == whole);
+  });
+  with("ACCELERATE_MIXED_PRECISION", "no", [&] { BOOST_TEST(train({}, 4, 0.3) == whole); });
+  uint32_t line = 0;
+  with("ACCELERATE_MIXED_PRECISION", "fp8", [&] {
+    line = __LINE__ + 1;
+    test::fails_at<Error>("accelerator.cpp", line, "no, fp16 or bf16, not fp8", [] { Accelerator a; });
+  });
+  for (const char* const wrong : {"0", "-1", "2x", "99999999999999999999"})
+    with("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", wrong, [&] {
+      line = __LINE__ + 1;
+      test::fails_at<Error>("accelerator.cpp", line, std::string("from 1 on, not ") + wrong, [] { Accelerator a; });
+    });
+}
+
 BOOST_AUTO_TEST_CASE(mistakes) {
   const AcceleratorOptions none{.gradient_accumulation_steps = 0}, wrong{.mixed_precision = int8};
   test::fails_at<Error>("accelerator.cpp", __LINE__, "0 batches", [&] { const Accelerator a(none); });

@@ -1,0 +1,97 @@
+#include "tools/launch/hosts.hpp"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace lazy::tool {
+namespace {
+
+int slots_of(const std::string& word, const std::string& where) {
+  int n = 0;
+  const std::string prefix = "slots=";
+  const char* const begin = word.data() + prefix.size();
+  const char* const end = word.data() + word.size();
+  if (word.rfind(prefix, 0) != 0 || std::from_chars(begin, end, n).ptr != end || n < 1 || n > 1024)
+    throw std::runtime_error(where + ": slots=N, N from 1 to 1024, was expected, not " + word.substr(0, 60));
+  return n;
+}
+
+}  // namespace
+
+std::string quoted(const std::string& word) {
+  if (!word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                              "_-./=:,+@%") == std::string::npos)
+    return word;
+  std::string text = "'";
+  for (const char c : word) c == '\'' ? text += "'\\''" : text += c;
+  return text + "'";
+}
+
+std::vector<Host> read_hosts(const std::string& path) {
+  std::error_code error;
+  const uintmax_t size = std::filesystem::file_size(path, error);
+  if (error) throw std::runtime_error(path + ": " + error.message());
+  if (size > 1 << 20) throw std::runtime_error(path + ": more than 1 MiB of hosts");
+  std::ifstream in(path);
+  std::vector<Host> hosts;
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    const std::string where = path + ":" + std::to_string(++number);
+    std::istringstream words(line.substr(0, line.find('#')));
+    Host h;
+    if (!(words >> h.name)) continue;
+    if (h.name[0] == '-')
+      throw std::runtime_error(where + ": " + h.name.substr(0, 60) + " is no host's name");
+    for (std::string word; words >> word;) h.slots = slots_of(word, where);
+    hosts.push_back(h);
+  }
+  if (hosts.empty()) throw std::runtime_error(path + ": a line for each host was expected; there is none");
+  return hosts;
+}
+
+std::vector<std::vector<std::string>> commands_of(const std::vector<Host>& hosts, const std::string& rsh,
+                                                  const Launch& l) {
+  for (const Host& h : hosts)
+    if (h.slots != hosts[0].slots)
+      throw std::runtime_error("hosts have as many ranks each: " + hosts[0].name + " has " +
+                               std::to_string(hosts[0].slots) + " slots, " + h.name + " has " +
+                               std::to_string(h.slots));
+  const int each = hosts[0].slots ? hosts[0].slots : l.processes;
+  std::vector<std::vector<std::string>> commands;
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(),
+                                      "run",
+                                      "--watch-stdin",
+                                      "--nproc",
+                                      std::to_string(each),
+                                      "--machines",
+                                      std::to_string(hosts.size()),
+                                      "--machine",
+                                      std::to_string(i),
+                                      "--host",
+                                      l.host.empty() ? hosts[0].name : l.host,
+                                      "--port",
+                                      std::to_string(l.port ? l.port : 29500)};
+    if (l.threads) words.insert(words.end(), {"--threads", std::to_string(l.threads)});
+    if (!l.bind) words.push_back("--no-bind");
+    if (!l.prefix) words.push_back("--no-prefix");
+    if (!l.profile.empty()) words.insert(words.end(), {"--profile", l.profile});
+    words.insert(words.end(), l.command.begin(), l.command.end());
+    std::string text = "cd " + quoted(std::filesystem::current_path().string()) + " && exec env";
+    for (const auto& [name, value] : l.variables) text += " " + quoted(name + "=" + value);
+    for (const std::string& w : words) text += " " + quoted(w);
+    std::vector<std::string> command;
+    std::istringstream parts(rsh);
+    for (std::string part; parts >> part;) command.push_back(part);
+    command.insert(command.end(), {hosts[i].name, text});
+    commands.push_back(command);
+  }
+  return commands;
+}
+
+}  // namespace lazy::tool
