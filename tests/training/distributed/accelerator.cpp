@@ -201,9 +201,9 @@ BOOST_AUTO_TEST_CASE(options_of_the_environment) {
   });
   for (const char* const wrong : {"0", "-1", "2x", "99999999999999999999"})
     with("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", wrong, [&] {
-      line = __LINE__ + 1;
-      test::fails_at<Error>("accelerator.cpp", line, std::string("from 1 on, not ") + wrong,
-                            [] { Accelerator a; });
+      const auto make = [] { Accelerator a; };
+      line = __LINE__ - 1;
+      test::fails_at<Error>("accelerator.cpp", line, std::string("from 1 on, not ") + wrong, make);
     });
 }
 
