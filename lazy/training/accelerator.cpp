@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "lazy/core/build.hpp"
+#include "lazy/ops/creation.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/views.hpp"
 
@@ -171,24 +172,45 @@ Tensor Accelerator::gather_for_metrics(const Tensor& x, int64_t examples, Site s
   return rows(slice(0, examples));
 }
 
-std::string Accelerator::save_state(const std::string& folder, int64_t step, Site s) const {
-  const CheckpointFolder checkpoints(folder, {}, s);
-  if (is_main_process()) {
-    Checkpoint c(step);
-    for (size_t i = 0; i < models_.size(); ++i) c.add("model" + std::to_string(i), *models_[i], s);
-    for (size_t i = 0; i < optimizers_.size(); ++i)
-      c.add("optimizer" + std::to_string(i), *optimizers_[i], s);
-    if (scaler_.is_enabled()) c.add("scaler", scaler_, s);
-    for (const Other& o : others_) o.add(c);
-    (void)checkpoints.save(c, s);
-  }
-  distributed::barrier(s);
-  return checkpoints.path(step);
+Checkpoint Accelerator::state(int64_t step, const Site& s) const {
+  Checkpoint c(step);
+  for (size_t i = 0; i < models_.size(); ++i) c.add("model" + std::to_string(i), *models_[i], s);
+  for (size_t i = 0; i < optimizers_.size(); ++i) c.add("optimizer" + std::to_string(i), *optimizers_[i], s);
+  if (scaler_.is_enabled()) c.add("scaler", scaler_, s);
+  for (const Other& o : others_) o.add(c);
+  return c;
+}
+
+ShardedFolder& Accelerator::sharded(const std::string& folder, const Site& s) {
+  std::unique_ptr<ShardedFolder>& f = folders_[folder];
+  if (!f)
+    f = std::make_unique<ShardedFolder>(folder,
+                                        ShardedFolderOptions{.asynchronous = options_.asynchronous_saves}, s);
+  return *f;
+}
+
+std::string Accelerator::save_state(const std::string& folder, int64_t step, Site s) {
+  if (num_processes() > 1 || options_.asynchronous_saves) return sharded(folder, s).save(state(step, s), s);
+  return CheckpointFolder(folder, {}, s).save(state(step, s), s);
+}
+
+void Accelerator::wait_for_saves(Site s) {
+  for (const auto& [folder, f] : folders_) f->wait(s);
 }
 
 std::optional<int64_t> Accelerator::load_state(const std::string& folder, Site s) {
-  distributed::barrier(s);
-  const auto c = CheckpointFolder(folder, {}, s).newest(s);
+  wait_for_saves(s);
+  std::optional<Checkpoint> c = sharded(folder, s).newest(s);
+  // One file may be newer: rank 0 says so for all.
+  const CheckpointFolder files(folder, {}, s);
+  int64_t in_file = -1;
+  if (const auto steps = files.steps(s); !steps.empty()) in_file = steps.back();
+  if (num_processes() > 1) {
+    const no_grad scope;
+    in_file = distributed::broadcast(full({1}, in_file), 0, s).item<int64_t>(s);
+  }
+  if (in_file > (c ? c->step() : -1))
+    if (auto newest = files.newest(s); newest && newest->step() > (c ? c->step() : -1)) c = std::move(newest);
   if (!c) return {};
   for (size_t i = 0; i < models_.size(); ++i) c->restore("model" + std::to_string(i), *models_[i], s);
   for (size_t i = 0; i < optimizers_.size(); ++i)

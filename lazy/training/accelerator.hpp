@@ -22,6 +22,7 @@
 // step() and zero_grad() of the accelerator, which do nothing between the ends of steps.
 #pragma once
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,7 @@
 #include "lazy/distributed/data_parallel.hpp"
 #include "lazy/optim/clip_grad.hpp"
 #include "lazy/training/checkpoint.hpp"
+#include "lazy/training/sharded_folder.hpp"
 
 namespace lazy::training {
 
@@ -43,9 +45,10 @@ namespace lazy::training {
 struct AcceleratorOptions {
   std::optional<DType> mixed_precision = {};  // bfloat16 or float16; float32: as the model's dtypes are
   std::optional<int64_t> gradient_accumulation_steps = {};  // batches to a step, from 1 on
-  bool split_batches = false;  // batch sizes are those of all ranks together, else of each
-  bool even_batches = true;    // where examples don't divide, first ones are visited again
-  uint64_t seed = 0;           // of the order of examples, the same on all ranks
+  bool split_batches = false;       // batch sizes are those of all ranks together, else of each
+  bool even_batches = true;         // where examples don't divide, first ones are visited again
+  bool asynchronous_saves = false;  // save_state() returns once it has the values; a thread writes them
+  uint64_t seed = 0;                // of the order of examples, the same on all ranks
   distributed::DataParallelOptions data_parallel = {};
 };
 
@@ -125,9 +128,14 @@ class Accelerator {
     std::fflush(stdout);
   }
 
-  /// Has the main process write what was prepared and registered, and others wait for it. Returns the path.
-  std::string save_state(const std::string& folder, int64_t step = 0, Site s = Site::current()) const;
-  /// Has every rank read the newest state of the folder, and returns its step; nothing if there is none.
+  /// Has the ranks write what was prepared and registered, each its share: one file on one rank (a
+  /// Checkpoint), a folder on several (ShardedFolder), of which the last three remain. Returns the path. What
+  /// an asynchronous save fails of is thrown by the next call of this, load_state() or wait_for_saves().
+  std::string save_state(const std::string& folder, int64_t step = 0, Site s = Site::current());
+  /// Waits for an asynchronous save.
+  void wait_for_saves(Site s = Site::current());
+  /// Has every rank read the newest state of the folder, of any number of ranks, and returns its step;
+  /// nothing if there is none.
   std::optional<int64_t> load_state(const std::string& folder, Site s = Site::current());
 
  private:
@@ -136,6 +144,8 @@ class Accelerator {
     std::function<void(const Checkpoint&)> restore;
   };
   void unscale(const Site& s);
+  Checkpoint state(int64_t step, const Site& s) const;
+  ShardedFolder& sharded(const std::string& folder, const Site& s);
   int64_t batches_to_a_step() const { return *options_.gradient_accumulation_steps; }
 
   const AcceleratorOptions options_;  // each set
@@ -144,6 +154,7 @@ class Accelerator {
   std::vector<std::unique_ptr<distributed::DataParallel>> parallel_;
   std::vector<optim::Optimizer*> optimizers_;
   std::vector<Other> others_;
+  std::map<std::string, std::unique_ptr<ShardedFolder>> folders_;  // of states, by path
   GradScaler scaler_;
   std::vector<optim::Optimizer*> unscaled_;  // since the last step
   size_t stepped_ = 0;                       // optimizers that have stepped since the scaler's update
