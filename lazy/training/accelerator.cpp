@@ -9,6 +9,7 @@
 #include "lazy/ops/creation.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/views.hpp"
+#include "lazy/training/heartbeat.hpp"
 
 namespace lazy::training {
 namespace {
@@ -53,6 +54,7 @@ AcceleratorOptions complete(AcceleratorOptions o, const Site& s) {
 
 Accelerator::Accelerator(const AcceleratorOptions& options, Site s)
     : options_(complete(options, s)), scaler_({.enabled = options_.mixed_precision == float16}, s) {
+  (void)detail::Heartbeat::of_process();
   if (distributed::is_initialized()) return;
   distributed::init({}, s);
   joined_ = distributed::is_initialized();

@@ -11,7 +11,7 @@
 #include <random>
 #include <thread>
 
-#include "jit/graph/record.hpp"
+#include "lazy/autograd/backward.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/distributed/collectives.hpp"
 #include "lazy/ops/creation.hpp"
