@@ -33,6 +33,7 @@ while [ $done_kills -lt "$kills" ]; do
     sleep 0.02
   done
   took=$(($(now) - begun))
+  echo "back $took ms after SIG$signal"
   [ $took -gt $worst ] && worst=$took
   # Nothing of a generation that has ended goes on.
   grep -q '^State:.[^ZX]' "/proc/$victim/status" 2>/dev/null && { echo "process $victim is left"; exit 1; }
