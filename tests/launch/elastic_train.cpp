@@ -38,7 +38,8 @@ void train(const std::string& folder, int64_t steps, int64_t every, const std::s
   optim::AdamW optimizer(net.named_parameters(), {.lr = 1e-2});
   Generator g(9);
   const Tensor x = randn(g, {48, 6}).eval(), y = sum(x, 1, true).eval();
-  auto loader = accelerator.prepare(data::DataLoader(data::TensorDataset(x, y), {.batch_size = 8, .shuffle = true}));
+  auto loader =
+      accelerator.prepare(data::DataLoader(data::TensorDataset(x, y), {.batch_size = 8, .shuffle = true}));
   accelerator.prepare(net, optimizer);
   training::ElasticState state(accelerator, folder + "/state");
   int resets = 0;

@@ -7,6 +7,7 @@
 #include "lazy/io/safetensors.hpp"
 #include "lazy/training/checkpoint.hpp"
 #include "tools/launch/commands.hpp"
+#include "tools/launch/words.hpp"
 
 namespace lazy::tool {
 namespace {
@@ -40,9 +41,7 @@ int merge_command(int argc, char** argv) {
   app.add_option("--part", part,
                  "of a checkpoint this part alone, by the names that it has there: model0 are the weights of "
                  "the first model that was prepared");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) { return app.exit(e) ? 2 : 0; }
+  if (const auto status = parsed(app, argc, argv)) return *status;
   if (std::filesystem::is_directory(index)) return merge_checkpoint(index, target, part);
   if (!part.empty()) {
     std::fprintf(stderr, "lazy-launch: --part is of a checkpoint's folder; %s is none\n", index.c_str());

@@ -9,6 +9,7 @@
 #include "tools/launch/manifests.hpp"
 #include "tools/launch/ranks.hpp"
 #include "tools/launch/settings.hpp"
+#include "tools/launch/words.hpp"
 
 namespace lazy::tool {
 namespace {
@@ -150,6 +151,10 @@ int run_command(int argc, char** argv) {
   Options o;
   declare(app, o);
   Launch& l = o.launch;
+  if (const std::string wrong = unknown_option(app, argc, argv, true); !wrong.empty()) {
+    std::fprintf(stderr, "lazy-launch: %s\n", wrong.c_str());
+    return 2;
+  }
   try {
     app.parse(argc, argv);
     read_file(app, o);
