@@ -164,7 +164,7 @@ Tensor Accelerator::gather_for_metrics(const Tensor& x, int64_t examples, Site s
   Shape apart{ranks}, together = shape;
   for (int i = 0; i < shape.size(); ++i) apart.push_back(shape[i]);
   together[0] = shape[0] * ranks;
-  const Tensor all = reshape(Arg(distributed::all_gather(x, s), s), apart);
+  const Tensor all = reshape(Arg(distributed::all_gather(x, {}, s), s), apart);
   Dims order{1, 0};
   for (int i = 2; i < apart.size(); ++i) order.push_back(i);
   const Tensor rows = reshape(Arg(permute(Arg(all, s), Axes(order)), s), together);
@@ -182,12 +182,12 @@ std::string Accelerator::save_state(const std::string& folder, int64_t step, Sit
     for (const Other& o : others_) o.add(c);
     (void)checkpoints.save(c, s);
   }
-  distributed::barrier(s);
+  distributed::barrier({}, s);
   return checkpoints.path(step);
 }
 
 std::optional<int64_t> Accelerator::load_state(const std::string& folder, Site s) {
-  distributed::barrier(s);
+  distributed::barrier({}, s);
   const auto c = CheckpointFolder(folder, {}, s).newest(s);
   if (!c) return {};
   for (size_t i = 0; i < models_.size(); ++i) c->restore("model" + std::to_string(i), *models_[i], s);

@@ -105,17 +105,17 @@ class Accelerator {
   void zero_grad(optim::Optimizer& optimizer, Site s = Site::current());
 
   /// Returns all ranks' values one behind the other, or combined.
-  Tensor gather(const Tensor& x, Site s = Site::current()) const { return distributed::all_gather(x, s); }
+  Tensor gather(const Tensor& x, Site s = Site::current()) const { return distributed::all_gather(x, {}, s); }
   Tensor reduce(const Tensor& x, distributed::ReduceOp op = distributed::ReduceOp::sum,
                 Site s = Site::current()) const {
-    return distributed::all_reduce(x, op, s);
+    return distributed::all_reduce(x, op, {}, s);
   }
   /// Returns the first `examples` of what all ranks have of an epoch, in the order of the examples of a
   /// loader that does not shuffle: `x` is all that this rank has, one row an example. Rows of examples that
   /// were visited again are left out.
   Tensor gather_for_metrics(const Tensor& x, int64_t examples, Site s = Site::current()) const;
   /// Waits until all ranks are here.
-  void wait_for_everyone(Site s = Site::current()) const { distributed::barrier(s); }
+  void wait_for_everyone(Site s = Site::current()) const { distributed::barrier({}, s); }
   /// Prints on the main process alone, as printf does.
   template <class... A>
   void print(const char* format, const A&... a) const {
