@@ -10,6 +10,7 @@ function(lazy_engine name)
   target_compile_features(lazy_${name} PRIVATE cxx_std_20)
   set_target_properties(lazy_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/engines CXX_VISIBILITY_PRESET default)
   lazy_warnings(lazy_${name})
+  add_dependencies(lazy lazy_${name})  # not linked, but what is built with it finds it
   if(LAZY_INSTALL)
     install(TARGETS lazy_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "lazy/distributed/collective.hpp"
@@ -37,9 +38,7 @@ bool agree(const Announcement& a, const Announcement& b) {
 
 Communicator::Communicator(std::unique_ptr<Engine> engine, double timeout)
     : engine_(std::move(engine)), timeout_(timeout), groups_(1) {}
-Communicator::~Communicator() {
-  if (broken()) engine_->stop();
-}
+Communicator::~Communicator() = default;
 
 bool Communicator::broken() const {
   const std::lock_guard lock(mutex_);
@@ -174,6 +173,27 @@ void Communicator::fail(const std::string& why) {
   if (broken_.empty()) broken_ = why;
 }
 
+std::string Communicator::describe_loss(const PeerLost& lost) {
+  std::function<std::string(int)> explain;
+  {
+    const std::lock_guard lock(mutex_);
+    if (status_.lost < 0) status_.lost = lost.rank;
+    explain = explain_loss_;
+  }
+  // A rank that gives up because it lost another one says so, by way of rank 0: it was not the first.
+  std::string text = lost.what();
+  for (int i = 0; explain && i < 30; ++i) {
+    if (const std::string more = explain(lost.rank); !more.empty()) return text + more;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return text;
+}
+
+void Communicator::explain_losses(std::function<std::string(int)> explain) {
+  const std::lock_guard lock(mutex_);
+  explain_loss_ = std::move(explain);
+}
+
 void Communicator::exchange(const Announcement& own, std::span<const Outgoing> out,
                             std::span<const Incoming> in) {
   {
@@ -183,6 +203,10 @@ void Communicator::exchange(const Announcement& own, std::span<const Outgoing> o
   }
   for (const Outgoing& o : out) metric::add(MetricCounter::collective_bytes, o.bytes);
   const auto check = [&](int from, const Announcement& theirs) {
+    {
+      const std::lock_guard lock(mutex_);
+      last_of_[from] = theirs;
+    }
     if (agree(own, theirs)) return;
     throw CommunicationError("ranks do different things: " + described(rank(), own) + "; " +
                              described(from, theirs));
@@ -202,7 +226,7 @@ void Communicator::exchange(const Announcement& own, std::span<const Outgoing> o
     }
     failed(why + (explain ? explain(s.awaited) : std::string()) + "; " + described(rank(), own));
   } catch (const PeerLost& lost) {
-    failed(std::string(lost.what()) + "; " + described(rank(), own));
+    failed(describe_loss(lost) + "; " + described(rank(), own));
   } catch (const std::exception& e) { failed(e.what()); }
 }
 
@@ -210,6 +234,16 @@ Status Communicator::status() const {
   const std::lock_guard lock(mutex_);
   Status s = status_;
   s.compiles = metric::compiling() > 0;
+  return s;
+}
+
+Status Communicator::announced_by(int rank) const {
+  const std::lock_guard lock(mutex_);
+  Status s;
+  const auto at = last_of_.find(rank);
+  if (at == last_of_.end()) return s;
+  s.begun = 1, s.kind = at->second.kind;
+  std::memcpy(s.line, at->second.line, sizeof at->second.line);
   return s;
 }
 

@@ -22,7 +22,8 @@ struct Status {
   uint8_t waits = 0;   // in the last of them
   uint8_t compiles = 0, left = 0, reserved = 0;
   int32_t kind = 0;     // of the last one
-  char line[112] = {};  // where the user called it
+  int32_t lost = -1;    // the rank that it found gone; -1: none
+  char line[108] = {};  // where the user called it
 };
 
 class Communicator {
@@ -73,13 +74,18 @@ class Communicator {
 
   // For those who watch over ranks (watch.hpp), on threads of theirs.
   Status status() const;
+  /// Returns what is known of a rank by its last message to this one.
+  Status announced_by(int rank) const;
   /// Returns the ranks that this one is waiting for, and sets the number of its collective; none if it isn't.
   std::vector<int> waits_for(uint64_t* number) const;
+  /// Sets what says why a rank may have closed its connection: a text that goes behind that one.
+  void explain_losses(std::function<std::string(int rank)> explain);
   /// Has the exchange that is running fail with this reason. `explain` tells what awaited ranks were doing.
   void give_up(std::string why, std::function<std::string(const std::vector<int>&)> explain);
 
  private:
   void fail(const std::string& why);
+  std::string describe_loss(const PeerLost&);
 
   std::unique_ptr<Engine> engine_;
   const double timeout_;  // seconds
@@ -89,7 +95,9 @@ class Communicator {
   std::string broken_;                    // why nothing can be exchanged any more; empty: all is well
   std::string why_;                       // it was given up
   std::function<std::string(const std::vector<int>&)> explain_;
+  std::function<std::string(int)> explain_loss_;
   Status status_;
+  std::map<int, Announcement> last_of_;  // by rank: what came last
   std::vector<int> waits_for_;
   std::map<uint64_t, std::unique_ptr<Collective>> flying_;
   std::map<uint64_t, std::unique_ptr<char[]>> memory_;  // of these

@@ -79,9 +79,15 @@ class ProcessWatch final : public Watch {
   ProcessWatch(Communicator& own, Meeting meeting, double silence)
       : own_(own), silence_(silence), rank_(meeting.rank()), known_(static_cast<size_t>(meeting.size())),
         links_(meeting.release()), received_(links_.size()), unsent_(links_.size()), alarm_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    own_.explain_losses([this](int r) {
+      const std::lock_guard lock(mutex_);
+      const int first = known_[static_cast<size_t>(r)].status.lost;
+      return first < 0 ? std::string() : ", for it had lost rank " + std::to_string(first);
+    });
     thread_ = quiet_thread([this] { watch(); });
   }
   ~ProcessWatch() override {
+    own_.explain_losses({});
     ending_.store(true);
     const uint64_t one = 1;
     (void)!::write(alarm_.get(), &one, sizeof one);
@@ -182,6 +188,14 @@ class ProcessWatch final : public Watch {
     return own - seconds_since(known_[0].heard);
   }
 
+  /// Returns what a rank was doing: what it said itself may be half a second old, and its messages younger.
+  std::string doing_of(int r) const {
+    Status s = known_[static_cast<size_t>(r)].status;
+    if (const Status last = own_.announced_by(r); !s.begun && last.begun)
+      s.begun = 1, s.kind = last.kind, std::memcpy(s.line, last.line, sizeof s.line);
+    return doing(s);
+  }
+
   /// Gives up what this rank waits for if a rank will not come.
   void judge() {
     uint64_t number = 0;
@@ -196,11 +210,11 @@ class ProcessWatch final : public Watch {
       for (const int r : awaited) {
         const Known& k = known_[static_cast<size_t>(r)];
         if (k.status.left && used > kLastMessages)
-          why = "rank " + std::to_string(r) + " " + doing(k.status);
+          why = "rank " + std::to_string(r) + " " + doing_of(r);
         else if (silence_ > 0 && !k.gone && silent(static_cast<size_t>(r)) > silence_)
           why = "nothing has been heard of rank " + std::to_string(r) + " for " +
                 rounded(silent(static_cast<size_t>(r))) + ": it was stopped, or its machine is gone; it " +
-                doing(k.status);
+                doing_of(r);
         if (!why.empty()) break;
       }
     }
@@ -211,7 +225,7 @@ class ProcessWatch final : public Watch {
         const std::lock_guard lock(mutex_);
         std::string text;
         for (const int r : ranks)
-          text += " rank " + std::to_string(r) + ", which " + doing(known_[static_cast<size_t>(r)].status) + ";";
+          text += " rank " + std::to_string(r) + ", which " + doing_of(r) + ";";
         if (!text.empty()) text.pop_back();
         return text;
       });

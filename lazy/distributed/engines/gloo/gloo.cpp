@@ -33,7 +33,9 @@ class GatheringStore final : public gloo::rendezvous::Store {
     all_ = gather_(std::string(data.begin(), data.end()));
   }
   std::vector<char> get(const std::string& rank) override {
-    const std::string& text = all_.at(std::stoul(rank));
+    // The rank is what a key ends with.
+    const size_t digits = rank.find_last_not_of("0123456789");
+    const std::string& text = all_.at(std::stoul(rank.substr(digits == rank.npos ? 0 : digits + 1)));
     return {text.begin(), text.end()};
   }
   void wait(const std::vector<std::string>&) override {}
@@ -73,14 +75,14 @@ class Gloo final : public Engine {
         announced[i].bytes = out[i].bytes;
         uint64_t& slot = sent_[static_cast<size_t>(out[i].to)];
         words.push_back(context_.createUnboundBuffer(&announced[i], sizeof announced[i]));
-        words.back()->send(out[i].to, slot++);
+        post(out[i].to, [&] { words.back()->send(out[i].to, slot++); });
         data.push_back(context_.createUnboundBuffer(const_cast<void*>(out[i].data), out[i].bytes));
-        if (out[i].bytes) data.back()->send(out[i].to, slot);
+        if (out[i].bytes) post(out[i].to, [&] { data.back()->send(out[i].to, slot); });
         ++slot;
       }
       for (size_t i = 0; i < in.size(); ++i) {
         heard.push_back(context_.createUnboundBuffer(&theirs[i], sizeof theirs[i]));
-        heard[i]->recv(in[i].from, received_[static_cast<size_t>(in[i].from)]++);
+        post(in[i].from, [&] { heard[i]->recv(in[i].from, received_[static_cast<size_t>(in[i].from)]++); });
       }
       for (size_t i = 0; i < in.size(); ++i) {
         wait(*heard[i], in[i].from, true);
@@ -92,7 +94,7 @@ class Gloo final : public Engine {
                                    std::to_string(in[i].bytes) + " are expected");
         uint64_t& slot = received_[static_cast<size_t>(in[i].from)];
         got[i] = context_.createUnboundBuffer(in[i].data, in[i].bytes);
-        if (in[i].bytes) got[i]->recv(in[i].from, slot);
+        if (in[i].bytes) post(in[i].from, [&] { got[i]->recv(in[i].from, slot); });
         ++slot;
       }
       for (size_t i = 0; i < in.size(); ++i)
@@ -105,8 +107,6 @@ class Gloo final : public Engine {
       throw;
     } catch (const PeerLost&) {
       throw;
-    } catch (const ::gloo::IoException& e) {
-      throw std::runtime_error(e.what());
     } catch (...) {
       // An announcement leaves only once its receiver is ready for it.
       for (auto& w : words) try {
@@ -136,12 +136,18 @@ class Gloo final : public Engine {
         self.waiting_ = nullptr;
       }
     } done{*this};
+    bool good = false;
+    post(peer, [&] { good = receives ? buffer.waitRecv(kForever) : buffer.waitSend(kForever); });
+    if (!good) throw Stopped({peer});
+  }
+  /// Does something with a peer, whose connection may be closed.
+  template <class F>
+  static void post(int peer, F&& f) {
     try {
-      if (receives ? buffer.waitRecv(kForever) : buffer.waitSend(kForever)) return;
+      f();
     } catch (const ::gloo::IoException&) {
       throw PeerLost(peer, "rank " + std::to_string(peer) + " closed its connection");
     }
-    throw Stopped({peer});
   }
 
   gloo::rendezvous::Context context_;

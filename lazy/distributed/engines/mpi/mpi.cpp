@@ -70,7 +70,7 @@ class Mpi final : public Engine {
   void exchange(const Announcement& own, std::span<const Outgoing> out, std::span<const Incoming> in,
                 const std::function<void(int, const Announcement&)>& check) override {
     std::vector<Announcement> announced(out.size(), own), theirs(in.size());
-    std::vector<MPI_Request> sends, heard(in.size()), receives;
+    std::vector<MPI_Request> sends, heard(in.size(), MPI_REQUEST_NULL), receives;
     std::vector<int> senders;
     try {
       for (size_t i = 0; i < in.size(); ++i)
@@ -108,10 +108,20 @@ class Mpi final : public Engine {
         }
       for (size_t i = 0; i < receives.size(); ++i) wait(receives[i], senders[i]);
       for (size_t i = 0; i < sends.size(); ++i) wait(sends[i], receivers[i]);
+    } catch (const Stopped&) {
+      abandon(std::move(announced), std::move(theirs));
+      throw;
+    } catch (const PeerLost&) {
+      abandon(std::move(announced), std::move(theirs));
+      throw;
     } catch (...) {
-      failed_ = true;
-      // What MPI may still write or read must not go away with this call.
+      // Ranks do different things, and all find out: what was expected is called off.
+      for (std::vector<MPI_Request>* const requests : {&heard, &receives})
+        for (MPI_Request& r : *requests)
+          if (r != MPI_REQUEST_NULL) MPI_Cancel(&r), MPI_Wait(&r, MPI_STATUS_IGNORE);
       leave(std::move(announced)), leave(std::move(theirs));
+      for (MPI_Request& r : sends)
+        if (r != MPI_REQUEST_NULL) MPI_Request_free(&r);
       throw;
     }
   }
@@ -122,6 +132,7 @@ class Mpi final : public Engine {
   void wait(MPI_Request& request, int peer) {
     for (int asked = 0;; ++asked) {
       int done = 0;
+      // A request that is done becomes MPI_REQUEST_NULL.
       if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         throw PeerLost(peer, "rank " + std::to_string(peer) + " is gone");
       if (done) return;
@@ -129,6 +140,11 @@ class Mpi final : public Engine {
       if (asked > kEager) ::sched_yield();
       if (asked > 20 * kEager) std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
+  }
+  /// Keeps what MPI may still write or read: it must not go away with the call.
+  void abandon(std::vector<Announcement>&& announced, std::vector<Announcement>&& theirs) {
+    failed_ = true;
+    leave(std::move(announced)), leave(std::move(theirs));
   }
   static void leave(std::vector<Announcement>&& messages) {
     (void)new std::vector<Announcement>(std::move(messages));
