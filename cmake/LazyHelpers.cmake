@@ -89,6 +89,14 @@ function(lazy_part name level)
   endif()
 endfunction()
 
+# lazy_apart(<folders>...): leaves folders out of all parts: they are shared objects of their own.
+function(lazy_apart)
+  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE patterns)
+  list(TRANSFORM patterns APPEND /*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
+  set_property(GLOBAL APPEND PROPERTY LAZY_SOURCES ${sources})
+endfunction()
+
 # lazy_library(<target> <parts>...): a library of parts, with their headers.
 function(lazy_library name)
   list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_OBJECTS:lazy_part_\\1>" OUTPUT_VARIABLE objects)

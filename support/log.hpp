@@ -13,12 +13,12 @@
 
 namespace lazy::logging {
 
-enum class Channel : uint8_t { flush, miss, guards, fusion, kernels, cache, memory, device, summary };
-inline constexpr int kChannelCount = 9;
+enum class Channel : uint8_t { flush, miss, guards, fusion, kernels, cache, memory, device, comm, summary };
+inline constexpr int kChannelCount = 10;
 inline constexpr int kLevelBits = 4;  // of a channel in config::Values::log
 constexpr const char* name_of(Channel c) {
   constexpr const char* names[kChannelCount] = {"flush", "miss",   "guards", "fusion", "kernels",
-                                                "cache", "memory", "device", "summary"};
+                                                "cache", "memory", "device", "comm",   "summary"};
   return names[static_cast<int>(c)];
 }
 

@@ -31,6 +31,7 @@ Shards& shards(const Hold<Mutex>& hold) {
 
 constinit Shard retired;  // counts of ended threads, and of threads while they end
 constinit std::atomic<uint64_t> live_bytes{0}, peak_bytes{0}, kept_bytes{0};
+constinit std::atomic<int> compiling_threads{0};
 constinit std::atomic<const char*> cause_names[Metrics::kKinds]{}, guard_names[Metrics::kKinds]{};
 
 /// Holds a thread's counts, which are added to `retired` at its end.
@@ -101,6 +102,10 @@ void allocated(uint64_t bytes) noexcept {
   uint64_t peak = peak_bytes.load(std::memory_order_relaxed);
   while (peak < now && !compare_exchange(peak_bytes, peak, now, std::memory_order_relaxed)) {}
 }
+
+Compiling::Compiling() noexcept { compiling_threads.fetch_add(1, std::memory_order_relaxed); }
+Compiling::~Compiling() { compiling_threads.fetch_sub(1, std::memory_order_relaxed); }
+int compiling() noexcept { return compiling_threads.load(std::memory_order_relaxed); }
 
 void kept(uint64_t bytes) noexcept { kept_bytes.store(bytes, std::memory_order_relaxed); }
 uint64_t live() noexcept { return live_bytes.load(std::memory_order_relaxed); }

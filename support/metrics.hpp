@@ -44,6 +44,9 @@ namespace lazy {
   X(calls_folded, "calls folded into the weights of the one before")           \
   X(call_host_transfers, "calls of a device run on the host")                  \
   X(fallbacks, "kernels that the backend left to the reference one")           \
+  X(collectives, "exchanges with other ranks")                                  \
+  X(collective_bytes, "bytes sent to other ranks")                              \
+  X(collective_wait_ns, "nanoseconds that a program stood still for other ranks") \
   X(programs_evicted, "cache entries dropped to keep the limits")              \
   X(verify_runs, "programs run again by LAZY_VERIFY")                          \
   X(verify_failures, "programs that LAZY_VERIFY found wrong")
@@ -112,6 +115,16 @@ void freed(uint64_t bytes) noexcept;
 uint64_t live() noexcept;
 /// Says how many bytes of results are kept now: bytes_kept.
 void kept(uint64_t bytes) noexcept;
+
+/// Says that the thread compiles as long as it lives: others that wait for this process have patience then.
+class Compiling {
+ public:
+  Compiling() noexcept;
+  Compiling(const Compiling&) = delete;
+  ~Compiling();
+};
+/// Returns how many threads compile now.
+int compiling() noexcept;
 
 /// Sets names for the two tables (at most Metrics::kKinds are used). The texts must live as long as the
 /// process.

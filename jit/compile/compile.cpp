@@ -108,6 +108,7 @@ std::shared_ptr<const Program> compile(const CapturedGraph& captured, Variant va
                                        Keep keep) {
   using clock = std::chrono::steady_clock;
   const nvtx::Range range([] { return std::string("compile"); });
+  const metric::Compiling compiling;
   const auto start = clock::now();
   const profile::Ticks start_ticks = profile::start_time();
   const Plan planned = plan(captured, variant, backend);

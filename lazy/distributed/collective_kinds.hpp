@@ -9,17 +9,33 @@ enum class ReduceOp : uint8_t { none, sum, mean, min, max, prod };
 
 namespace detail {
 
-enum class Kind : uint8_t { all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, barrier };
+enum class Kind : uint8_t {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  all_to_all,
+  barrier,
+  shift,
+  send,
+  recv
+};
+inline constexpr int kKinds = 9;
 
 inline const char* name_of(Kind k) {
-  constexpr const char* kNames[] = {"all_reduce", "all_gather", "reduce_scatter",
-                                    "broadcast",  "all_to_all", "barrier"};
-  return kNames[static_cast<int>(k)];
+  constexpr const char* kNames[kKinds] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all",
+                                          "barrier",    "shift",      "send",           "recv"};
+  const auto i = static_cast<unsigned>(k);
+  return i < kKinds ? kNames[i] : "something else";
 }
 inline const char* name_of(ReduceOp r) {
   constexpr const char* kNames[] = {"", "sum", "mean", "min", "max", "prod"};
-  return kNames[static_cast<int>(r)];
+  const auto i = static_cast<unsigned>(r);
+  return i < 6 ? kNames[i] : "something else";
 }
+
+/// Says how much of a collective a call is.
+enum class Phase : uint8_t { whole, start, wait };
 
 }  // namespace detail
 }  // namespace lazy::distributed

@@ -1,130 +1,265 @@
 #include "lazy/distributed/communicator.hpp"
 
-#include <cstdlib>
+#include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <exception>
+#include <numeric>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include "jit/graph/record.hpp"
+#include "lazy/distributed/collective.hpp"
 #include "lazy/distributed/collective_kinds.hpp"
-#include "support/config.hpp"
 #include "support/error.hpp"
+#include "support/log.hpp"
+#include "support/metrics.hpp"
 
-namespace lazy::distributed {
-
-using detail::Communicator;
-
+namespace lazy::distributed::detail {
 namespace {
 
-thread_local Communicator* of_thread = nullptr;
-constinit Communicator* of_process = nullptr;  // owned until finalize(); connections end with the process
-
-int number_of(const char* variable, int otherwise, const Site& s) {
-  const char* const text = std::getenv(variable);
-  if (!text || !*text) return otherwise;
-  char* end = nullptr;
-  const long n = std::strtol(text, &end, 10);
-  if (*end || n < 0 || n > 1'000'000)
-    throw Error(std::string("init: ") + variable + "=" + text + " is no number of ranks", s);
-  return static_cast<int>(n);
+std::string described(int rank, const Announcement& a) {
+  return "rank " + std::to_string(rank) + " is at " + describe(a);
 }
 
-Clock::time_point after(double seconds) {
-  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
-std::string describe(int rank, const Announcement& a) {
-  std::string text =
-      "rank " + std::to_string(rank) + " is at " + detail::name_of(static_cast<detail::Kind>(a.kind));
-  const bool has_data = a.elements || static_cast<detail::Kind>(a.kind) != detail::Kind::barrier;
-  if (has_data)
-    text +=
-        std::string(" of ") + std::to_string(a.elements) + " x " + lazy::name_of(static_cast<DType>(a.dtype));
-  if (a.reduction) text += std::string(", ") + detail::name_of(static_cast<ReduceOp>(a.reduction));
-  if (a.root >= 0) text += ", rank " + std::to_string(a.root);
-  return text + ", its number " + std::to_string(a.sequence + 1) + ", at " + std::string(a.line);
+/// True where ranks may call from lines of their own: nothing of theirs is combined.
+bool may_differ_in_line(Kind k) {
+  return k == Kind::broadcast || k == Kind::barrier || k == Kind::send || k == Kind::recv;
 }
 
 bool agree(const Announcement& a, const Announcement& b) {
-  return a.sequence == b.sequence && a.elements == b.elements && a.kind == b.kind && a.dtype == b.dtype &&
-         a.reduction == b.reduction && a.root == b.root;
+  const bool pair = static_cast<Kind>(a.kind) == Kind::recv && static_cast<Kind>(b.kind) == Kind::send;
+  return a.sequence == b.sequence && a.elements == b.elements && a.dtype == b.dtype && a.group == b.group &&
+         a.shapes == b.shapes && a.members == b.members && a.reduction == b.reduction &&
+         (pair || (a.kind == b.kind && a.root == b.root)) &&
+         (may_differ_in_line(static_cast<Kind>(a.kind)) || std::strcmp(a.line, b.line) == 0);
 }
 
 }  // namespace
 
-namespace detail {
+Communicator::Communicator(std::unique_ptr<Engine> engine, double timeout)
+    : engine_(std::move(engine)), timeout_(timeout), groups_(1) {}
+Communicator::~Communicator() = default;
 
-Communicator* communicator() noexcept { return of_thread ? of_thread : of_process; }
+bool Communicator::broken() const {
+  const std::lock_guard lock(mutex_);
+  return !broken_.empty();
+}
 
-void Communicator::exchange(Announcement& own, bool first, std::span<const Outgoing> out,
+int Communicator::add_group(std::vector<int> ranks) {
+  const std::lock_guard lock(mutex_);
+  groups_.push_back(std::move(ranks));
+  return static_cast<int>(groups_.size()) - 1;
+}
+
+std::vector<int> Communicator::members(int group) const {
+  if (group == 0) {
+    std::vector<int> all(static_cast<size_t>(size()));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+  const std::lock_guard lock(mutex_);
+  if (group < 0 || static_cast<size_t>(group) >= groups_.size())
+    throw CommunicationError("there is no group " + std::to_string(group) + " in this world");
+  return groups_[static_cast<size_t>(group)];
+}
+
+void Communicator::leave() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    status_.left = 1;
+  }
+  engine_->leave();
+}
+
+namespace {
+
+/// Counts the time in which a program stands still for other ranks.
+class Standstill {
+ public:
+  Standstill() = default;
+  Standstill(const Standstill&) = delete;
+  ~Standstill() {
+    const auto time = std::chrono::steady_clock::now() - begin_;
+    metric::add(MetricCounter::collective_wait_ns,
+                static_cast<uint64_t>(std::chrono::nanoseconds(time).count()));
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+void Communicator::run(Collective& c) {
+  const Standstill time;
+  in_order_.run([&] { c.run(); });
+}
+
+void Communicator::drain() noexcept {
+  try {
+    in_order_.run([] {});
+  } catch (const std::exception&) {}  // it throws nothing of its own
+}
+
+uint64_t Communicator::start(std::unique_ptr<Collective> collective, const char* const* in) {
+  std::unique_ptr<char[]> memory(new char[collective->work_bytes()]);
+  collective->pack(in, memory.get());
+  Collective* const c = collective.get();
+  const uint64_t number = in_order_.start([c] { c->run(); });
+  const std::lock_guard lock(mutex_);
+  flying_[number] = std::move(collective);
+  memory_[number] = std::move(memory);
+  return number;
+}
+
+void Communicator::wait(uint64_t number, std::span<const jit::Meta> outputs, char* const* out) {
+  std::unique_ptr<Collective> collective;
+  std::unique_ptr<char[]> memory;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = flying_.find(number);
+    if (at == flying_.end()) throw CommunicationError("what is waited for was not started in this world");
+  }
+  std::exception_ptr failure;
+  {
+    const Standstill time;
+    try {
+      in_order_.wait(number);
+    } catch (...) { failure = std::current_exception(); }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    collective = std::move(flying_.extract(number).mapped());
+    memory = std::move(memory_.extract(number).mapped());
+  }
+  if (failure) std::rethrow_exception(failure);
+  collective->unpack(outputs, out);
+}
+
+Communicator::Flight::Flight(Communicator& all, Announcement& own, const std::vector<int>& members)
+    : all_(all), own_(own), number_([&] {
+        const auto kind = static_cast<Kind>(own.kind);
+        const bool pair = kind == Kind::send || kind == Kind::recv;
+        const int other = pair ? members.at(static_cast<size_t>(own.root)) : 0;
+        const std::lock_guard lock(all.mutex_);
+        // What two ranks send each other is counted by direction.
+        own.sequence = all.sequences_[pair ? -1 - 2 * other - (kind == Kind::send) : own.group]++;
+        Status& s = all.status_;
+        ++s.begun, s.waits = 1, s.kind = own.kind;
+        std::memcpy(s.line, own.line, sizeof own.line);
+        all.waits_for_ = pair ? std::vector<int>{other} : members;
+        std::erase(all.waits_for_, all.rank());
+        return all.recorder_.begin(own);
+      }()),
+      exceptions_(std::uncaught_exceptions()) {}
+
+Communicator::Flight::~Flight() {
+  const bool good = std::uncaught_exceptions() == exceptions_;
+  {
+    const std::lock_guard lock(all_.mutex_);
+    all_.status_.waits = 0;
+    all_.waits_for_.clear();
+  }
+  const uint64_t ns = all_.recorder_.end(number_, good);
+  metric::add(MetricCounter::collectives);
+  if (logging::enabled(logging::Channel::comm))
+    logging::print(logging::Channel::comm, "rank %d: %s: %.3f ms%s", all_.rank(), describe(own_).c_str(),
+                   static_cast<double>(ns) / 1e6, good ? "" : ", failed");
+  if (!good) all_.recorder_.write(all_.rank(), all_.size(), all_.engine());
+}
+
+void Communicator::fail(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (broken_.empty()) broken_ = why;
+}
+
+std::string Communicator::describe_loss(const PeerLost& lost) {
+  std::function<std::string(int)> explain;
+  {
+    const std::lock_guard lock(mutex_);
+    if (status_.lost < 0) status_.lost = lost.rank;
+    explain = explain_loss_;
+  }
+  // A rank that gives up because it lost another one says so, by way of rank 0: it was not the first.
+  std::string text = lost.what();
+  for (int i = 0; explain && i < 30; ++i) {
+    if (const std::string more = explain(lost.rank); !more.empty()) return text + more;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return text;
+}
+
+void Communicator::explain_losses(std::function<std::string(int)> explain) {
+  const std::lock_guard lock(mutex_);
+  explain_loss_ = std::move(explain);
+}
+
+void Communicator::exchange(const Announcement& own, std::span<const Outgoing> out,
                             std::span<const Incoming> in) {
-  if (!broken_.empty()) throw CommunicationError("ranks can't exchange anything any more: " + broken_);
-  if (first) own.sequence = collectives_++;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!broken_.empty())
+      throw CommunicationError("ranks can't exchange anything any more: " + broken_);
+  }
+  for (const Outgoing& o : out) metric::add(MetricCounter::collective_bytes, o.bytes);
   const auto check = [&](int from, const Announcement& theirs) {
+    {
+      const std::lock_guard lock(mutex_);
+      last_of_[from] = theirs;
+    }
     if (agree(own, theirs)) return;
-    throw CommunicationError("ranks do different things: " + describe(rank(), own) + "; " +
-                             describe(from, theirs));
+    throw CommunicationError("ranks do different things: " + described(rank(), own) + "; " +
+                             described(from, theirs));
+  };
+  const auto failed = [&](const std::string& why) {
+    fail(why);
+    throw CommunicationError(std::string(name_of(static_cast<Kind>(own.kind))) + ": " + why);
   };
   try {
-    engine_->exchange(own, out, in, check, after(timeout_));
-  } catch (const std::exception& e) {
-    broken_ = e.what();
-    throw CommunicationError(std::string(name_of(static_cast<Kind>(own.kind))) + ": " + e.what());
+    engine_->exchange(own, out, in, check);
+  } catch (const Stopped& s) {
+    std::function<std::string(const std::vector<int>&)> explain;
+    std::string why;
+    {
+      const std::lock_guard lock(mutex_);
+      explain = explain_, why = why_;
+    }
+    failed(why + (explain ? explain(s.awaited) : std::string()) + "; " + described(rank(), own));
+  } catch (const PeerLost& lost) {
+    failed(describe_loss(lost) + "; " + described(rank(), own));
+  } catch (const std::exception& e) { failed(e.what()); }
+}
+
+Status Communicator::status() const {
+  const std::lock_guard lock(mutex_);
+  Status s = status_;
+  s.compiles = metric::compiling() > 0;
+  return s;
+}
+
+Status Communicator::announced_by(int rank) const {
+  const std::lock_guard lock(mutex_);
+  Status s;
+  const auto at = last_of_.find(rank);
+  if (at == last_of_.end()) return s;
+  s.begun = 1, s.kind = at->second.kind;
+  std::memcpy(s.line, at->second.line, sizeof at->second.line);
+  return s;
+}
+
+std::vector<int> Communicator::waits_for(uint64_t* number) const {
+  const std::lock_guard lock(mutex_);
+  *number = status_.begun;
+  return waits_for_;
+}
+
+void Communicator::give_up(std::string why, std::function<std::string(const std::vector<int>&)> explain) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!why_.empty()) return;
+    why_ = std::move(why), explain_ = std::move(explain);
   }
+  engine_->stop();
 }
 
-}  // namespace detail
-
-void init(const InitOptions& options, Site s) {
-  if (of_process) throw Error("init: this process is in a world already", s);
-  const int n = options.world_size >= 0 ? options.world_size : number_of("WORLD_SIZE", 1, s);
-  const int r = options.rank >= 0 ? options.rank : number_of("RANK", 0, s);
-  if (n < 1 || r >= n) throw Error("init: rank " + std::to_string(r) + " of " + std::to_string(n), s);
-  if (n == 1) return;
-  const char* const address = std::getenv("MASTER_ADDR");
-  const std::string host = !options.host.empty() ? options.host : address && *address ? address : "127.0.0.1";
-  const int port = options.port ? options.port : number_of("MASTER_PORT", 29500, s);
-  const double timeout =
-      options.timeout > 0 ? options.timeout : static_cast<double>(config::get().comm_timeout);
-  located<CommunicationError>(
-      s, [&] { of_process = new Communicator(tcp_engine(host, port, r, n, after(timeout)), timeout); });
-}
-
-void finalize(Site s) {
-  if (of_process && !of_process->broken()) jit::run_effects(s);
-  delete std::exchange(of_process, nullptr);
-}
-
-bool is_initialized() noexcept { return detail::communicator() != nullptr; }
-int rank() noexcept {
-  const Communicator* const c = detail::communicator();
-  return c ? c->rank() : 0;
-}
-int world_size() noexcept {
-  const Communicator* const c = detail::communicator();
-  return c ? c->size() : 1;
-}
-
-void run_ranks(int count, const std::function<void()>& f, double timeout, Site s) {
-  if (count < 1) throw Error("run_ranks: " + std::to_string(count) + " ranks", s);
-  std::vector<std::exception_ptr> failures(static_cast<size_t>(count));
-  std::vector<std::unique_ptr<Engine>> engines = thread_engines(count);
-  std::vector<std::thread> threads;
-  for (int r = 0; r < count; ++r)
-    threads.emplace_back([&, r] {
-      const auto i = static_cast<size_t>(r);
-      Communicator own(std::move(engines[i]), timeout);
-      if (count > 1) of_thread = &own;
-      try {
-        f();
-        jit::run_effects(s);
-      } catch (...) { failures[i] = std::current_exception(); }
-      of_thread = nullptr;
-    });
-  for (std::thread& t : threads) t.join();
-  for (const std::exception_ptr& e : failures)
-    if (e) std::rethrow_exception(e);
-}
-
-}  // namespace lazy::distributed
+}  // namespace lazy::distributed::detail

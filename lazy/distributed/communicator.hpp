@@ -1,70 +1,111 @@
-// Gives each rank its place in a world, and runs what ranks do together.
-//
-//   distributed::init();                                   // by RANK, WORLD_SIZE, MASTER_ADDR and
-//   MASTER_PORT distributed::run_ranks(4, [] { ... });                 // or: four ranks as threads of this
-//   process std::printf("%d of %d\n", distributed::rank(), distributed::world_size());
-//
-// All ranks do the same things together in the same order; each exchange begins with a check of that, so what
-// differs is an error on every rank, which names both lines, and no hang. Sums are in the order of the ranks,
-// whatever is sent how, so all ranks have the same bits, and runs repeat to the bit.
+// Holds a rank's connection with the others, and what it has done with it. Internal to lazy/distributed.
 #pragma once
-#include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "lazy/distributed/engine.hpp"
-#include "support/site.hpp"
+#include "jit/calls/call.hpp"
+#include "lazy/distributed/engines/engine.hpp"
+#include "lazy/distributed/flight_recorder.hpp"
+#include "lazy/distributed/in_order.hpp"
 
-namespace lazy::distributed {
+namespace lazy::distributed::detail {
 
-/// Says where the ranks of a world meet.
-struct InitOptions {
-  int rank = -1, world_size = -1;  // -1: of RANK and WORLD_SIZE; without these a world of one
-  std::string host = {};           // of rank 0; empty: MASTER_ADDR, or 127.0.0.1
-  int port = 0;                    // of rank 0; 0: MASTER_PORT, or 29500
-  double timeout = 0;              // seconds that a rank waits for others; 0: LAZY_COMM_TIMEOUT
+class Collective;
+
+/// Says what a rank is at, for those who wait for it. Plain bytes, the same on all machines of a world.
+struct Status {
+  uint64_t begun = 0;  // collectives of the rank
+  uint8_t waits = 0;   // in the last of them
+  uint8_t compiles = 0, left = 0, reserved = 0;
+  int32_t kind = 0;     // of the last one
+  int32_t lost = -1;    // the rank that it found gone; -1: none
+  char line[108] = {};  // where the user called it
 };
 
-/// Connects this process with the others of its world. Error if it is connected already, or if the numbers
-/// make no sense; CommunicationError if not all are there in time.
-void init(const InitOptions& options = {}, Site = Site::current());
-/// Leaves the world. Effects that are still pending are run before, unless ranks can't exchange any more.
-void finalize(Site = Site::current());
-/// True in a world of more than one, and after init().
-bool is_initialized() noexcept;
-
-int rank() noexcept;  // 0 without a world
-int world_size() noexcept;
-inline bool is_main_process() noexcept { return rank() == 0; }
-
-/// Runs f on as many threads, each a rank of a world of its own with its own graph and generator, and returns
-/// when all have ended. Throws what the first rank, by number, threw. They share the threads that kernels run
-/// on.
-void run_ranks(int count, const std::function<void()>& f, double timeout = 60, Site = Site::current());
-
-namespace detail {
-
-/// Holds a rank's connection, and what it has done with it.
 class Communicator {
  public:
-  Communicator(std::unique_ptr<Engine> engine, double timeout)
-      : engine_(std::move(engine)), timeout_(timeout) {}
+  Communicator(std::unique_ptr<Engine>, double timeout);
+  Communicator(const Communicator&) = delete;
+  ~Communicator();
+
   int rank() const { return engine_->rank(); }
   int size() const { return engine_->size(); }
-  bool broken() const { return !broken_.empty(); }
-  /// Exchanges messages of the collective that is announced, whose sequence this sets: `first` for the first
-  /// exchange of one. Throws CommunicationError, on all ranks, where the ranks announce different things.
-  void exchange(Announcement& own, bool first, std::span<const Outgoing>, std::span<const Incoming>);
+  const char* engine() const { return engine_->name(); }
+  bool broken() const;
+  double timeout() const { return timeout_; }
+  const FlightRecorder& recorder() const { return recorder_; }
+
+  /// Returns the number of a group of these ranks: as many before it, the world included. Ranks make the same
+  /// number of groups; each names the one that it is in.
+  int add_group(std::vector<int> ranks);
+  /// Returns the ranks of a group. Throws CommunicationError if there is none of this number.
+  std::vector<int> members(int group) const;
+
+  /// Runs a collective when all before it are done, and waits.
+  void run(Collective&);
+  /// Waits for all that have been started, whatever becomes of them.
+  void drain() noexcept;
+  /// Ends this rank's part in the world.
+  void leave() noexcept;
+  /// Starts a collective with copies of its operands, and returns its number; wait() gives its results, once.
+  uint64_t start(std::unique_ptr<Collective>, const char* const* in);
+  void wait(uint64_t number, std::span<const jit::Meta> outputs, char* const* out);
+
+  /// Lives as long as a collective runs: numbers it, and has it noted, counted and logged.
+  class Flight {
+   public:
+    Flight(Communicator&, Announcement& own, const std::vector<int>& members);
+    Flight(const Flight&) = delete;
+    ~Flight();
+
+   private:
+    Communicator& all_;
+    const Announcement& own_;
+    const uint64_t number_;
+    const int exceptions_;
+  };
+  /// Exchanges messages of the collective that is announced. Throws CommunicationError, on all ranks, where
+  /// the ranks announce different things, or one is gone or does not come.
+  void exchange(const Announcement& own, std::span<const Outgoing>, std::span<const Incoming>);
+
+  // For those who watch over ranks (watch.hpp), on threads of theirs.
+  Status status() const;
+  /// Returns what is known of a rank by its last message to this one.
+  Status announced_by(int rank) const;
+  /// Returns the ranks that this one is waiting for, and sets the number of its collective; none if it isn't.
+  std::vector<int> waits_for(uint64_t* number) const;
+  /// Sets what says why a rank may have closed its connection: a text that goes behind that one.
+  void explain_losses(std::function<std::string(int rank)> explain);
+  /// Has the exchange that is running fail with this reason. `explain` tells what awaited ranks were doing.
+  void give_up(std::string why, std::function<std::string(const std::vector<int>&)> explain);
 
  private:
+  void fail(const std::string& why);
+  std::string describe_loss(const PeerLost&);
+
   std::unique_ptr<Engine> engine_;
-  double timeout_;  // seconds
-  uint64_t collectives_ = 0;
-  std::string broken_;  // why nothing can be exchanged any more; empty: all is well
+  const double timeout_;  // seconds
+  mutable std::mutex mutex_;
+  std::vector<std::vector<int>> groups_;  // by number; of the world none: all
+  std::map<int, uint64_t> sequences_;     // collectives so far, by group; of two ranks alone, by -1 - rank
+  std::string broken_;                    // why nothing can be exchanged any more; empty: all is well
+  std::string why_;                       // it was given up
+  std::function<std::string(const std::vector<int>&)> explain_;
+  std::function<std::string(int)> explain_loss_;
+  Status status_;
+  std::map<int, Announcement> last_of_;  // by rank: what came last
+  std::vector<int> waits_for_;
+  std::map<uint64_t, std::unique_ptr<Collective>> flying_;
+  std::map<uint64_t, std::unique_ptr<char[]>> memory_;  // of these
+  FlightRecorder recorder_;
+  InOrder in_order_;  // ends first: its tasks use what is above
 };
 
 /// Returns the calling thread's, else the process's; null in a world of one.
 Communicator* communicator() noexcept;
 
-}  // namespace detail
-}  // namespace lazy::distributed
+}  // namespace lazy::distributed::detail

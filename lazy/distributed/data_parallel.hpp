@@ -9,12 +9,13 @@
 //     optimizer.step();                                      // the same on each
 //   }
 //
-// A gradient becomes the mean of all ranks' as soon as backward() is done with its bucket: parameters that
-// come one after the other, from the last one on, share an exchange. So parameters stay equal to the bit. On
-// one rank nothing is recorded.
+// Parameters that come one after the other, from the last one on, are a bucket. As soon as backward() has the
+// gradients of one, these are sent, while it goes on with the next; at its end gradients are the means of all
+// ranks'. So parameters stay equal to the bit. On one rank nothing is recorded.
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,16 @@
 
 namespace lazy::distributed {
 
+namespace detail {
+class GradientBuckets;
+}
+
 struct DataParallelOptions {
   int64_t bucket_bytes = 25 << 20;       // of gradients that share an exchange
   int64_t first_bucket_bytes = 1 << 20;  // likewise, of the first, which begins early
   bool broadcast_buffers = true;         // rank 0's running statistics, before each backward pass
+  std::optional<DType> exchange_dtype = {};  // that gradients are rounded to for the exchange: half the bytes
+  Group group = {};                          // the ranks that train together
 };
 
 class DataParallel {
@@ -58,26 +65,17 @@ class DataParallel {
   std::vector<std::vector<std::string>> buckets() const;
 
  private:
-  struct Bucket {
-    std::vector<size_t> parameters;
-    size_t waits_for = 0;  // parameters that are not ready in this pass
-  };
-  void ready(size_t parameter, const Site& s);
-  void exchange(Bucket&, const Site& s);
-  /// Gives these parameters and buffers of the model the values of rank 0.
-  void take_from_root(const NamedTensors& state, const Site& s);
+  struct UnderWay;
+  /// Starts to exchange the gradients of a bucket.
+  void send(size_t bucket, const Site& s);
+  /// Waits for what is exchanged, and sets gradients to it.
+  void receive(const Site& s);
 
   nn::Module& model_;
   const DataParallelOptions options_;
-  std::vector<std::string> names_;
-  std::vector<ParameterRef> parameters_;
-  std::vector<Bucket> buckets_;
-  std::vector<size_t> bucket_of_;  // by parameter
-  std::vector<uint8_t> is_ready_;  // by parameter, in this pass
-  size_t next_ = 0;                // the bucket that is exchanged next: all ranks take them in one order
-  bool paused_ = false, running_ = false;
-  Site site_;                    // of the backward() that is running
-  std::shared_ptr<bool> alive_;  // hooks outlive this
+  std::unique_ptr<detail::GradientBuckets> buckets_;  // null on one rank
+  std::vector<UnderWay> under_way_;                   // in this pass
+  bool paused_ = false;
 };
 
 }  // namespace lazy::distributed

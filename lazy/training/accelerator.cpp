@@ -90,16 +90,16 @@ int Accelerator::local_process_index() const {
 
 Accelerator::OthersAfter::OthersAfter(bool first, Site s)
     : first_(first), site_(s), exceptions_(std::uncaught_exceptions()) {
-  if (!first_) distributed::barrier(site_);
+  if (!first_) distributed::barrier({}, site_);
 }
 Accelerator::OthersAfter::~OthersAfter() noexcept(false) {
   if (!first_) return;
   if (std::uncaught_exceptions() == exceptions_) {
-    distributed::barrier(site_);
+    distributed::barrier({}, site_);
     return;
   }
   try {
-    distributed::barrier(site_);
+    distributed::barrier({}, site_);
   } catch (const CommunicationError&) {}  // what f has thrown is what went wrong
 }
 
@@ -178,14 +178,19 @@ void Accelerator::backward(const Tensor& loss, Site s) {
     alone.emplace(*parallel_[0]);
   } else if (joining_) {
     ++joined_steps_;
-    (void)distributed::all_reduce(full({1}, int64_t{1}), distributed::ReduceOp::sum, s);  // there is a step
+    s = join_site_;
+    const no_grad scope;
+    (void)distributed::all_reduce(full({1}, int64_t{1}), distributed::ReduceOp::sum, {}, s);  // there is a step
   }
   parallel_[0]->backward(own, s);
 }
 
-void Accelerator::begin_join() { joining_ = num_processes() > 1, joined_steps_ = 0; }
+void Accelerator::begin_join(const Site& s) {
+  joining_ = num_processes() > 1, joined_steps_ = 0, join_site_ = s;
+}
 
-void Accelerator::end_join(const Site& s) {
+void Accelerator::end_join() {
+  const Site s = join_site_;
   if (!joining_) return;
   joining_ = false;
   if (parallel_.size() != 1)
@@ -193,7 +198,7 @@ void Accelerator::end_join(const Site& s) {
         "join_uneven_inputs: one prepared model is needed, there are " + std::to_string(parallel_.size()), s);
   const auto any_steps = [&] {
     const no_grad scope;
-    return distributed::all_reduce(full({1}, int64_t{0}), distributed::ReduceOp::sum, s).item<int64_t>(s) > 0;
+    return distributed::all_reduce(full({1}, int64_t{0}), distributed::ReduceOp::sum, {}, s).item<int64_t>(s) > 0;
   };
   const ParameterRef first = models_[0]->parameters(s).at(0);
   while (any_steps()) parallel_[0]->backward(sum(Arg(multiply(Arg(*first, s), Arg(0.0, s)), s)), s);
@@ -201,11 +206,11 @@ void Accelerator::end_join(const Site& s) {
   const no_grad scope;
   const int64_t own = joined_steps_ * num_processes() + (num_processes() - 1 - process_index());
   const int64_t most =
-      distributed::all_reduce(full({1}, own), distributed::ReduceOp::max, s).item<int64_t>(s);
+      distributed::all_reduce(full({1}, own), distributed::ReduceOp::max, {}, s).item<int64_t>(s);
   const int64_t root = num_processes() - 1 - most % num_processes();
   const auto of_root = [&](const NamedTensors& state) {
     NamedTensors all;
-    for (const auto& [name, value] : state) all.set(name, distributed::broadcast(value, root, s));
+    for (const auto& [name, value] : state) all.set(name, distributed::broadcast(value, root, {}, s));
     return all;
   };
   models_[0]->load_state_dict(of_root(models_[0]->state_dict(s)), true, s);
@@ -261,7 +266,7 @@ bool Accelerator::check_trigger(Site s) {
   bool any = std::exchange(triggered_, false);
   if (num_processes() == 1) return any;
   const no_grad scope;
-  return distributed::all_reduce(full({1}, int64_t{any}), distributed::ReduceOp::max, s).item<int64_t>(s) > 0;
+  return distributed::all_reduce(full({1}, int64_t{any}), distributed::ReduceOp::max, {}, s).item<int64_t>(s) > 0;
 }
 
 Tensor Accelerator::pad_across_processes(const Tensor& x, int64_t dim, double value, bool pad_first,
@@ -274,7 +279,7 @@ Tensor Accelerator::pad_across_processes(const Tensor& x, int64_t dim, double va
   int64_t most = 0;
   {
     const no_grad scope;
-    most = distributed::all_reduce(full({1}, shape[static_cast<int>(axis)]), distributed::ReduceOp::max, s)
+    most = distributed::all_reduce(full({1}, shape[static_cast<int>(axis)]), distributed::ReduceOp::max, {}, s)
                .item<int64_t>(s);
   }
   const int64_t more = most - shape[static_cast<int>(axis)];
@@ -303,7 +308,7 @@ Tensor Accelerator::gather_for_metrics(const Tensor& x, int64_t examples, Site s
   Shape apart{ranks}, together = shape;
   for (int i = 0; i < shape.size(); ++i) apart.push_back(shape[i]);
   together[0] = shape[0] * ranks;
-  const Tensor all = reshape(Arg(distributed::all_gather(x, s), s), apart);
+  const Tensor all = reshape(Arg(distributed::all_gather(x, {}, s), s), apart);
   Dims order{1, 0};
   for (int i = 2; i < apart.size(); ++i) order.push_back(i);
   const Tensor rows = reshape(Arg(permute(Arg(all, s), Axes(order)), s), together);
@@ -348,7 +353,7 @@ void Accelerator::save_model(const nn::Module& model, const std::string& folder,
   int64_t failed = failure != nullptr;
   if (num_processes() > 1) {
     const no_grad scope;
-    failed = distributed::broadcast(full({1}, failed), 0, s).item<int64_t>(s);
+    failed = distributed::broadcast(full({1}, failed), 0, {}, s).item<int64_t>(s);
   }
   if (failure) std::rethrow_exception(failure);
   if (failed) throw IoError("save_model: the main process could not write " + folder, s);
@@ -389,7 +394,7 @@ std::optional<int64_t> Accelerator::load_state(const std::string& folder, Site s
   if (const auto steps = files.steps(s); !steps.empty()) in_file = steps.back();
   if (num_processes() > 1) {
     const no_grad scope;
-    in_file = distributed::broadcast(full({1}, in_file), 0, s).item<int64_t>(s);
+    in_file = distributed::broadcast(full({1}, in_file), 0, {}, s).item<int64_t>(s);
   }
   if (in_file > (c ? c->step() : -1))
     if (auto newest = files.newest(s); newest && newest->step() > (c ? c->step() : -1)) c = std::move(newest);

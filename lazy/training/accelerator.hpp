@@ -195,9 +195,9 @@ class Accelerator {
   /// else. One prepared model.
   template <class F>
   void join_uneven_inputs(F&& f, Site s = Site::current()) {
-    begin_join();
+    begin_join(s);
     f();
-    end_join(s);
+    end_join();
   }
 
   /// Has ops be recorded in the mixed precision that was asked for, or none, in a scope.
@@ -217,10 +217,10 @@ class Accelerator {
   void step(optim::lr_scheduler::LRScheduler& schedule, Site s = Site::current());
 
   /// Returns all ranks' values one behind the other, or combined.
-  Tensor gather(const Tensor& x, Site s = Site::current()) const { return distributed::all_gather(x, s); }
+  Tensor gather(const Tensor& x, Site s = Site::current()) const { return distributed::all_gather(x, {}, s); }
   Tensor reduce(const Tensor& x, distributed::ReduceOp op = distributed::ReduceOp::sum,
                 Site s = Site::current()) const {
-    return distributed::all_reduce(x, op, s);
+    return distributed::all_reduce(x, op, {}, s);
   }
   /// Returns the first `examples` of what all ranks have of an epoch, in the order of the examples of a
   /// loader that does not shuffle: `x` is all that this rank has, one row an example. Rows of examples that
@@ -237,7 +237,7 @@ class Accelerator {
   void set_trigger() { triggered_ = true; }
   bool check_trigger(Site s = Site::current());
   /// Waits until all ranks are here.
-  void wait_for_everyone(Site s = Site::current()) const { distributed::barrier(s); }
+  void wait_for_everyone(Site s = Site::current()) const { distributed::barrier({}, s); }
   /// Prints on the main process alone, as printf does.
   template <class... A>
   void print(const char* format, const A&... a) const {
@@ -296,8 +296,8 @@ class Accelerator {
   };
   [[noreturn]] static void throw_not_sent(const Site& s);
   data::LoaderOptions all_of(data::LoaderOptions options, const Site& s) const;
-  void begin_join();
-  void end_join(const Site& s);
+  void begin_join(const Site& s);
+  void end_join();
   void unscale(const Site& s);
   Checkpoint state(int64_t step, const Site& s) const;
   ShardedFolder& sharded(const std::string& folder, const Site& s);
@@ -318,6 +318,7 @@ class Accelerator {
   int paused_ = 0;            // scopes of no_sync()
   bool joining_ = false;      // in join_uneven_inputs()
   int64_t joined_steps_ = 0;  // exchanges of gradients in it
+  Site join_site_;            // of all of them: a rank whose loop has ended takes part from the same line
   bool triggered_ = false;
   double scale_ = 0;  // of the scaler, when a schedule last asked; 0: not yet
   detail::Loop loop_;

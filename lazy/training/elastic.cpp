@@ -57,7 +57,7 @@ void ElasticState::commit(int64_t step, Site s) {
   int64_t change = heart.change_announced();
   if (distributed::world_size() > 1) {
     const no_grad scope;
-    change = distributed::all_reduce(full({1}, change), distributed::ReduceOp::max, s).item<int64_t>(s);
+    change = distributed::all_reduce(full({1}, change), distributed::ReduceOp::max, {}, s).item<int64_t>(s);
   }
   if (!change) return;
   if (accelerator_) accelerator_->wait_for_saves(s);

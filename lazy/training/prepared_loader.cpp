@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "jit/graph/record.hpp"
 #include "lazy/autograd/backward.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/distributed/collectives.hpp"
@@ -47,21 +48,26 @@ struct Header {
     to[0] = static_cast<int64_t>(x.dtype(s)), to[1] = shape.size();
     for (int k = 0; k < shape.size(); ++k) to[2 + k] = shape[k];
   }
-  /// Returns a value like the tensor, to receive one; nothing where there is none.
-  Tensor tensor(size_t i, const Site& s) const {
+  /// Returns this rank's part of what rank 0 sends; nothing where there is none.
+  Tensor received(size_t i, const Site& s) const {
     const int64_t* const from = v.data() + kTensors + i * kTensor;
     if (from[0] < 0) return {};
+    Shape shape{std::span<const int64_t>(from + 2, static_cast<size_t>(from[1]))};
+    const int64_t ranks = distributed::world_size();
+    shape[0] = (shape[0] + ranks - 1) / ranks;
+    return distributed::recv(shape, static_cast<DType>(from[0]), 0, {}, s);
+  }
+};
     return zeros(ShapeArg(Shape(std::span<const int64_t>(from + 2, static_cast<size_t>(from[1])))),
                  static_cast<DType>(from[0]), {}, s);
   }
 };
 
 /// Returns rows r, r + ranks, ... of a value, as many for each rank: rows are taken again from the first on.
-Tensor part_of(const Tensor& x, const Site& s) {
-  if (!x.defined()) return {};
+Tensor part_of(const Tensor& x, int rank, const Site& s) {
   const int64_t ranks = distributed::world_size(), n = x.shape(s)[0];
   std::vector<int64_t> rows;
-  for (int64_t i = distributed::rank(); i < (n + ranks - 1) / ranks * ranks; i += ranks)
+  for (int64_t i = rank; i < (n + ranks - 1) / ranks * ranks; i += ranks)
     rows.push_back(i % n);
   return index_select(Arg(x, s), 0, Arg(from_span(rows), s));
 }
@@ -77,7 +83,7 @@ Sent send_parts(const data::Batch* own, const Loop& loop, const data::LoaderStat
   }
   h.set_state(state);
   const std::vector<int64_t> sent =
-      distributed::broadcast(from_span(std::vector<int64_t>(h.v.begin(), h.v.end())), 0, s)
+      distributed::broadcast(from_span(std::vector<int64_t>(h.v.begin(), h.v.end())), 0, {}, s)
           .to_vector<int64_t>(s);
   std::copy(sent.begin(), sent.end(), h.v.begin());
   Sent result;
@@ -86,12 +92,17 @@ Sent send_parts(const data::Batch* own, const Loop& loop, const data::LoaderStat
   result.loop = {h.v[Header::kLast] != 0, h.v[Header::kExamples]};
   data::Batch part;
   for (size_t i = 0; i < 2; ++i) {
-    Tensor x = own ? (i ? own->y : own->x) : h.tensor(i, s);
-    if (x.defined()) x = distributed::broadcast(x, 0, s);
-    (i ? part.y : part.x) = part_of(x, s);
+    Tensor& own_part = i ? part.y : part.x;
+    if (!own) {
+      own_part = h.received(i, s);
+    } else if (const Tensor& x = i ? own->y : own->x; x.defined()) {
+      own_part = part_of(x, 0, s);
+      for (int r = 1; r < distributed::world_size(); ++r) distributed::send(part_of(x, r, s), r, {}, s);
+    }
   }
-  eval(part.x);
-  if (part.y.defined()) eval(part.y);
+  // What was sent must not wait for a value that somebody reads: the others compute with theirs now.
+  lazy::detail::eval(part.y.defined() ? std::vector<Tensor>{part.x, part.y} : std::vector<Tensor>{part.x}, s);
+  if (own) jit::run_effects(s);
   result.part = std::move(part);
   return result;
 }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "lazy/data/loader.hpp"
-#include "lazy/distributed/communicator.hpp"
+#include "lazy/distributed/world.hpp"
 
 namespace lazy::training {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "lazy/distributed/communicator.hpp"
+#include "lazy/distributed/world.hpp"
 #include "support/error.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"

@@ -38,7 +38,7 @@ std::string file_of_rank(int rank, int ranks, uint64_t again, const char* ending
 std::vector<int64_t> largest_of_ranks(const std::vector<int64_t>& own, const Site& s) {
   if (distributed::world_size() == 1) return own;
   const no_grad scope;
-  return distributed::all_reduce(from_span(own), distributed::ReduceOp::max, s).to_vector<int64_t>(s);
+  return distributed::all_reduce(from_span(own), distributed::ReduceOp::max, {}, s).to_vector<int64_t>(s);
 }
 
 /// Writes a small file, which is whole when it has its name.

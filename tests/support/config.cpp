@@ -110,8 +110,8 @@ BOOST_AUTO_TEST_CASE(channels) {
   BOOST_TEST(text("flush") == "flush");
   BOOST_TEST(text("flush+,miss") == "flush+,miss");
   BOOST_TEST(text("memory, Flush") == "flush,memory");
-  BOOST_TEST(text("all") == "flush,miss,guards,fusion,kernels,cache,memory,device,summary");
-  BOOST_TEST(text("all,cache+") == "flush,miss,guards,fusion,kernels,cache+,memory,device,summary");
+  BOOST_TEST(text("all") == "flush,miss,guards,fusion,kernels,cache,memory,device,comm,summary");
+  BOOST_TEST(text("all,cache+") == "flush,miss,guards,fusion,kernels,cache+,memory,device,comm,summary");
   BOOST_TEST(text("flush+,flush") == "flush+");
   BOOST_TEST(text("none") == "none");
   for (const char* s : {"", "flash", "flush,", ",", "+", "flush++", "flush miss", "none+"})
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(every_default_is_an_accepted_value) {
 BOOST_AUTO_TEST_CASE(texts_name_every_variable) {
   const std::string help = config::help(), table = config::markdown(), dump = config::dump();
   const auto all = config::entries();
-  BOOST_TEST(all.size() == 42u);
+  BOOST_TEST(all.size() == 44u);
   BOOST_TEST(count(table, "\n") == all.size() + 2);
   BOOST_TEST(count(dump, "\n") == all.size());
   for (const auto& e : all) {

@@ -71,7 +71,9 @@ Tensor BatchNormBase::normalise(Arg x, int axes) const {
   check_rank(name().c_str(), x, axes == 1 ? 2 : axes + 2, axes + 2);
   if (!uses_batch()) return batch_norm(std::move(x), running_mean, running_var, weight, bias, eps);
   if (running_mean.defined()) throw_const(x.site());
-  return batch_norm_training(std::move(x), {}, {}, options(0)).output;
+  return (normalises_batch ? normalises_batch(std::move(x), {}, {}, options(0))
+                           : batch_norm_training(std::move(x), {}, {}, options(0)))
+      .output;
 }
 
 Tensor BatchNormBase::normalise(Arg x, int axes) {
@@ -79,9 +81,10 @@ Tensor BatchNormBase::normalise(Arg x, int axes) {
   check_rank(name().c_str(), x, axes == 1 ? 2 : axes + 2, axes + 2);
   const Site site = x.site();
   const int64_t batches = count(site);
-  lazy::BatchNormResult now =
-      batch_norm_training(std::move(x), running_mean, running_var,
-                          options(momentum ? *momentum : 1.0 / static_cast<double>(batches)));
+  const lazy::BatchNormOptions o = options(momentum ? *momentum : 1.0 / static_cast<double>(batches));
+  lazy::BatchNormResult now = normalises_batch
+                                  ? normalises_batch(std::move(x), running_mean, running_var, o)
+                                  : batch_norm_training(std::move(x), running_mean, running_var, o);
   take(now, site);
   return std::move(now.output);
 }

@@ -1,5 +1,6 @@
 // Layers that normalise, as lazy/nn/functional/normalisation.hpp says.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -73,6 +74,12 @@ struct RunningNorm : Module {
 };
 
 struct BatchNormBase : RunningNorm {
+  /// Normalises a batch in training in the place of batch_norm_training(), whose arguments it takes: with the
+  /// statistics of all ranks, say (distributed::sync_batch_norms). Empty: that does.
+  std::function<lazy::BatchNormResult(Arg x, const MaybeTensor& running_mean, const MaybeTensor& running_var,
+                                      const lazy::BatchNormOptions&)>
+      normalises_batch;
+
  protected:
   BatchNormBase(int64_t features, const BatchNormLayerOptions&, const Site&);
   Tensor normalise(Arg x, int axes);

@@ -6,13 +6,14 @@
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 #include <random>
 #include <thread>
 
 #include "lazy/lazy.hpp"
 #include "tests/common/asked.hpp"
-#include "tests/common/run_again.hpp"
 #include "tests/training/distributed/on_any_thread.hpp"
+#include "tests/training/distributed/worlds.hpp"
 
 using namespace lazy;
 using distributed::ReduceOp;
@@ -187,6 +188,46 @@ BOOST_AUTO_TEST_CASE(ranks_that_differ_are_told) {
                        else (void)distributed::all_reduce(ones_of(3)).eval();
                      }),
            {"at barrier", "at all_reduce"});
+  // From other lines: what is added up would not belong together.
+  everyone(errors_of(2,
+                     [&](int r) {
+                       if (r) (void)distributed::all_reduce(ones_of(3)).eval();
+                       else (void)distributed::all_reduce(ones_of(3)).eval();
+                     }),
+           {"ranks do different things", "rank 0 is at all_reduce", "rank 1 is at all_reduce"});
+  // As many elements in another order.
+  everyone(errors_of(2,
+                     [&](int r) {
+                       (void)distributed::all_reduce(ones(r ? Shape{2, 3} : Shape{3, 2})).eval();
+                     }),
+           {"ranks do different things"});
+  // One rank is a collective ahead.
+  everyone(errors_of(2,
+                     [&](int r) {
+                       for (int i = r; i < 3; ++i) (void)distributed::all_reduce(ones_of(3 + i)).eval();
+                     }),
+           {"ranks do different things", "its number 1"});
+  // Other ranks in the group, and groups made in another order.
+  everyone(errors_of(3,
+                     [&](int r) {
+                       const auto g = distributed::new_group(r == 2 ? std::vector<int>{0, 1, 2}
+                                                                    : std::vector<int>{1, 0, 2});
+                       (void)distributed::all_reduce(ones_of(3), ReduceOp::sum, g).eval();
+                     }),
+           {"ranks do different things", "group 1"});
+  everyone(errors_of(2,
+                     [&](int r) {
+                       const auto a = distributed::new_group({0, 1}), b = distributed::new_group({0, 1});
+                       (void)distributed::all_reduce(ones_of(3), ReduceOp::sum, r ? a : b).eval();
+                     }),
+           {"group 1", "group 2"});
+  // What is sent is not what is expected: only the receiver can know.
+  const auto sent = errors_of(2, [&](int r) {
+    if (r == 0) distributed::send(ones_of(3), 1), distributed::barrier();
+    else (void)distributed::recv({4}, float32, 0).eval();
+  });
+  BOOST_TEST(sent[1].find("rank 0 is at send of 3 x float32 to rank 1") != std::string::npos, sent[1]);
+  BOOST_TEST(!sent[0].empty());
   // Only one rank calls; the others are done.
   const auto alone = errors_of(2, [&](int r) {
     if (r == 0) (void)distributed::all_reduce(ones_of(3)).eval();
@@ -197,10 +238,11 @@ BOOST_AUTO_TEST_CASE(ranks_that_differ_are_told) {
       2,
       [&](int r) {
         if (r == 0) (void)distributed::all_reduce(ones_of(3)).eval();
-        else std::this_thread::sleep_for(std::chrono::milliseconds(600));
+        else std::this_thread::sleep_for(std::chrono::milliseconds(1500));
       },
       0.2);
-  BOOST_TEST(late[0].find("rank 1 did not come in time") != std::string::npos, late[0]);
+  BOOST_TEST(late[0].find("not in time") != std::string::npos, late[0]);
+  BOOST_TEST(late[0].find("rank 1, which computes") != std::string::npos, late[0]);
   // An exception on one rank ends the others' waiting.
   BOOST_CHECK_THROW(distributed::run_ranks(2,
                                            [&] {
@@ -223,6 +265,23 @@ BOOST_AUTO_TEST_CASE(mistakes_of_one_rank) {
     throws([] { (void)distributed::all_reduce(ones({3}, int32), ReduceOp::mean); }, "mean of int32");
     throws([] { (void)distributed::all_reduce(ones({3}, bool_)); }, "bool");
     throws([] { (void)distributed::broadcast(ones({3}), 2); }, "rank 2 of 2");
+    throws([] { distributed::send(ones({3}), distributed::rank()); }, "is this one");
+    throws([] { (void)distributed::recv({-1}, float32, 1 - distributed::rank()); }, "not negative");
+    throws([] { (void)distributed::new_group({0, 2}); }, "rank 2 of 2");
+    throws([] { (void)distributed::new_group({0, 0}); }, "twice");
+    throws([] { (void)distributed::new_group({}); }, "no ranks");
+    throws([] { (void)distributed::Mesh({{"data", 3}}); }, "have 3 ranks, the world 2");
+    throws([] { (void)distributed::Mesh({{"data", 2}, {"data", 1}}); }, "two axes are called data");
+    throws([] { (void)distributed::Mesh({{"data", 2}}).group("model"); }, "there are data");
+    if (const auto other = distributed::new_group({1}); distributed::rank() == 0)
+      throws([&] { (void)distributed::all_reduce(ones({3}), ReduceOp::sum, other); }, "not in the group");
+    throws(
+        [] {
+          distributed::Work w = distributed::start_all_reduce({ones({2})});
+          (void)w.wait();
+          (void)w.wait();
+        },
+        "taken already");
     // And goes on.
     check(distributed::all_reduce(ones({})).item<float>() == 2, "after mistakes");
   });
@@ -265,6 +324,104 @@ BOOST_AUTO_TEST_CASE(gradients) {
     });
 }
 
+// 4 ranks as 2 x 2: sums along each axis, and of a group that not all are in.
+BOOST_AUTO_TEST_CASE(groups) {
+  distributed::run_ranks(4, [] {
+    const int me = distributed::rank();
+    const distributed::Mesh mesh({{"data", -1}, {"model", 2}});
+    check(mesh.coordinate("data") == me / 2 && mesh.coordinate("model") == me % 2, "coordinates");
+    const Tensor x = full({3}, static_cast<float>(1 << me));
+    const auto sum = [&](const distributed::Group& g) {
+      return distributed::all_reduce(x, ReduceOp::sum, g).to_vector<float>()[0];
+    };
+    check(sum(mesh.group("model")) == (me < 2 ? 3 : 12), "along the last axis");
+    check(sum(mesh.group("data")) == (me % 2 ? 10 : 5), "along the first axis");
+    const auto some = distributed::new_group({3, 0, 1});
+    if (me != 2) {
+      check(some.rank() == (me == 3 ? 0 : me + 1), "ranks of a group");
+      check(sum(some) == 11, "of some");
+      check(all_of(distributed::all_gather(full({1}, static_cast<float>(me)), some)) ==
+                std::vector<double>{3, 0, 1},
+            "in the order of the group");
+      check(all_of(distributed::broadcast(full({1}, static_cast<float>(me)), 0, some))[0] == 3, "from its first");
+    }
+    check(sum({}) == 15, "of all");
+    const auto alone = distributed::new_group({0});
+    if (me == 0) check(sum(alone) == 1, "of one");
+  });
+}
+
+BOOST_AUTO_TEST_CASE(around_a_ring_and_from_rank_to_rank) {
+  for (const int ranks : {2, 3, 4})
+    distributed::run_ranks(ranks, [&] {
+      const int me = distributed::rank();
+      for (const int by : {0, 1, -1, 2, ranks}) {
+        const int from = ((me - by) % ranks + ranks) % ranks;
+        check(all_of(distributed::shift(value_of(me, {7, 3}, float32), by)) ==
+                  all_of(value_of(from, {7, 3}, float32)),
+              "shift by " + std::to_string(by));
+      }
+      // The gradient goes back the way the value came.
+      Tensor x = ones({2});
+      x.requires_grad_();
+      sum(distributed::shift(x, 1) * static_cast<float>(me + 1)).backward();
+      check(all_of(x.grad())[0] == (me + 1) % ranks + 1, "gradient of a shift");
+      // A value passes all ranks, each of which adds to it; large ones, too.
+      for (const int64_t n : {int64_t{1}, int64_t{300'000}}) {
+        Tensor value = zeros({n});
+        if (me > 0) value = distributed::recv({n}, float32, me - 1);
+        value = value + static_cast<float>(me + 1);
+        if (me + 1 < ranks) distributed::send(value, me + 1);
+        distributed::barrier();
+        check(all_of(value)[static_cast<size_t>(n - 1)] == (me + 1) * (me + 2) / 2, "passed on");
+      }
+    });
+}
+
+// What is started ends while the program computes; results are those of calls that wait.
+BOOST_AUTO_TEST_CASE(started_and_waited_for) {
+  for (const int ranks : {1, 2, 4})
+    distributed::run_ranks(ranks, [&] {
+      const int me = distributed::rank();
+      const auto x = [&](int i, int64_t n) { return value_of(me, {n}, float32, i); };
+      std::vector<distributed::Work> all;
+      for (int i = 0; i < 5; ++i)
+        all.push_back(distributed::start_all_reduce({x(i, 3), x(i + 1, 70'000)}, ReduceOp::mean));
+      auto gathered = distributed::start_all_gather(x(3, 5));
+      auto scattered = distributed::start_reduce_scatter(x(4, 12));
+      const Tensor between = distributed::all_reduce(x(9, 4));
+      check(all_of(gathered.wait()[0]) == all_of(distributed::all_gather(x(3, 5))), "gathered");
+      for (int i = 5; i-- > 0;) {
+        const auto sums = all[static_cast<size_t>(i)].wait();
+        for (int k = 0; k < 2; ++k)
+          check(all_of(sums[static_cast<size_t>(k)]) ==
+                    all_of(distributed::all_reduce(x(i + k, k ? 70'000 : 3), ReduceOp::mean)),
+                "started " + std::to_string(i));
+      }
+      check(all_of(scattered.wait()[0]) == all_of(distributed::reduce_scatter(x(4, 12))), "scattered");
+      check(all_of(between) == all_of(distributed::all_reduce(x(9, 4))), "between");
+      // Nobody waits for this one; the next one comes all the same.
+      (void)distributed::start_all_reduce({x(1, 10)});
+      check(all_of(distributed::all_reduce(ones({1})))[0] == ranks, "after one that nobody waits for");
+    });
+}
+
+BOOST_AUTO_TEST_CASE(what_ranks_did_is_known) {
+  distributed::run_ranks(2, [] {
+    (void)distributed::all_reduce(ones({3})).eval();
+    const uint32_t line = __LINE__ - 1;
+    distributed::barrier();
+    const std::string text = distributed::recent_collectives();
+    for (const std::string& part :
+         {std::string("\"kind\": \"all_reduce\""), std::string("\"elements\": 3"), std::string("\"state\": \"done\""),
+          "collectives.cpp:" + std::to_string(line), std::string("\"kind\": \"barrier\"")})
+      check(text.find(part) != std::string::npos, part + " in " + text);
+    check(std::string(distributed::engine()) == "threads", "engine");
+  });
+  BOOST_TEST(distributed::recent_collectives().empty());
+  BOOST_TEST(std::string(distributed::engine()) == "none");
+}
+
 BOOST_AUTO_TEST_CASE(a_world_of_one_records_nothing) {
   BOOST_TEST(!distributed::is_initialized());
   BOOST_TEST(distributed::world_size() == 1);
@@ -279,14 +436,16 @@ BOOST_AUTO_TEST_CASE(a_world_of_one_records_nothing) {
 /// Runs as one process of a world, if it is one.
 BOOST_AUTO_TEST_CASE(values_of_a_process) {
   if (!std::getenv("LAZY_TEST_RANKS")) return;
-  distributed::init({.timeout = 60});
+  const char* const file = std::getenv("LAZY_TEST_MEETING");
+  distributed::init({.file = file ? file : "", .timeout = 60});
+  if (const char* const engine = std::getenv("LAZY_COMM")) BOOST_TEST(distributed::engine() == engine);
   const int ranks = distributed::world_size();
   for (const DType t : {float32, bfloat16, int32})
     for (const Shape& shape : {Shape{1}, Shape{7, 3}, Shape{0, 2}, Shape{300'000}})
       all_kinds(t, shape, ranks);
   several_values(ranks);
   distributed::barrier();
-  if (std::getenv("LAZY_TEST_DIFFER")) {
+  if (const char* differ = std::getenv("LAZY_TEST_DIFFER"); differ && *differ) {
     try {
       (void)distributed::all_reduce(ones({distributed::rank() == 1 ? 5 : 4})).eval();
       BOOST_TEST(false);
@@ -299,21 +458,19 @@ BOOST_AUTO_TEST_CASE(values_of_a_process) {
 }
 
 BOOST_AUTO_TEST_CASE(values_on_processes) {
-  for (const bool differ : {false, true})
-    for (const int ranks : {2, 4}) {
-      const int port = 20000 + static_cast<int>(::getpid() % 20000) + ranks + 10 * differ;
-      std::vector<pid_t> children;
-      for (int r = 0; r < ranks; ++r) {
-        test::Variables v{{"LAZY_TEST_RANKS", "1"},
-                          {"RANK", std::to_string(r)},
-                          {"WORLD_SIZE", std::to_string(ranks)},
-                          {"MASTER_PORT", std::to_string(port)},
-                          {"LAZY_NUM_THREADS", "1"}};
-        if (differ) v.emplace_back("LAZY_TEST_DIFFER", "1");
-        children.push_back(test::start_again("distributed_collectives/values_of_a_process", v));
-      }
-      for (const pid_t child : children) test::wait_for(child);
-    }
+  for (const std::string& engine : test::engines())
+    for (const bool differ : {false, true})
+      for (const int ranks : {2, 4})
+        test::run_world("distributed_collectives/values_of_a_process", engine, ranks,
+                        {{"LAZY_TEST_DIFFER", differ ? "1" : ""}});
+}
+
+// Ranks meet by a file that all see.
+BOOST_AUTO_TEST_CASE(ranks_meet_by_a_file) {
+  const test::Folder folder;
+  test::run_world("distributed_collectives/values_of_a_process", "tcp", 3,
+                  {{"LAZY_TEST_MEETING", folder / "world"}});
+  BOOST_TEST(!std::filesystem::exists(folder / "world"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,10 +4,10 @@
 #include <mutex>
 #include <optional>
 
-#include "lazy/distributed/engine.hpp"
+#include "lazy/distributed/engines/engines.hpp"
 #include "support/error.hpp"
 
-namespace lazy::distributed {
+namespace lazy::distributed::detail {
 namespace {
 
 /// Holds what the ranks share.
@@ -30,7 +30,8 @@ class Threads final : public Engine {
  public:
   Threads(std::shared_ptr<Room> room, int rank, int size)
       : room_(std::move(room)), rank_(rank), size_(size) {}
-  ~Threads() override {
+  ~Threads() override { Threads::leave(); }
+  void leave() noexcept override {
     const std::lock_guard lock(room_->mutex);
     room_->gone[static_cast<size_t>(rank_)] = 1;
     room_->changed.notify_all();
@@ -38,22 +39,26 @@ class Threads final : public Engine {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   const char* name() const override { return "threads"; }
+  void stop() noexcept override {
+    const std::lock_guard lock(room_->mutex);
+    stopped_ = true;
+    room_->changed.notify_all();
+  }
 
   void exchange(const Announcement& own, std::span<const Outgoing> out, std::span<const Incoming> in,
-                const std::function<void(int, const Announcement&)>& check,
-                Clock::time_point deadline) override {
+                const std::function<void(int, const Announcement&)>& check) override {
     std::unique_lock lock(room_->mutex);
     try {
       for (const Outgoing& o : out) {
         Room::Slot& slot = at(rank_, o.to);
-        wait(lock, deadline, o.to, [&] { return !slot.full; });
+        wait(lock, o.to, [&] { return !slot.full; });
         slot = {true, false, false, own, o.data};
         slot.announcement.bytes = o.bytes;
         room_->changed.notify_all();
       }
       for (const Incoming& i : in) {
         Room::Slot& slot = at(i.from, rank_);
-        wait(lock, deadline, i.from, [&] { return slot.full && !slot.taken; });
+        wait(lock, i.from, [&] { return slot.full && !slot.taken; });
         const Announcement theirs = slot.announcement;
         check(i.from, theirs);
         if (!slot.data && i.bytes) fail(i.from);
@@ -67,7 +72,7 @@ class Threads final : public Engine {
       }
       for (const Outgoing& o : out) {
         Room::Slot& slot = at(rank_, o.to);
-        wait(lock, deadline, o.to, [&] { return slot.taken; });
+        wait(lock, o.to, [&] { return slot.taken; });
         slot.full = false;
         room_->changed.notify_all();
       }
@@ -92,18 +97,19 @@ class Threads final : public Engine {
   }
   /// Waits for what only the peer can bring about.
   template <class Condition>
-  void wait(std::unique_lock<std::mutex>& lock, Clock::time_point deadline, int peer, Condition&& done) {
+  void wait(std::unique_lock<std::mutex>& lock, int peer, Condition&& done) {
     const auto p = static_cast<size_t>(peer);
-    const auto over = [&] { return done() || room_->gone[p] || !room_->failed[p].empty(); };
-    if (!room_->changed.wait_until(lock, deadline, over))
-      throw CommunicationError("rank " + std::to_string(peer) + " did not come in time");
+    room_->changed.wait(
+        lock, [&] { return done() || stopped_ || room_->gone[p] || !room_->failed[p].empty(); });
     if (done()) return;
     if (!room_->failed[p].empty()) fail(peer);
-    throw CommunicationError("rank " + std::to_string(peer) + " is gone");
+    if (room_->gone[p]) throw PeerLost(peer, "rank " + std::to_string(peer) + " is gone");
+    throw Stopped({peer});
   }
 
   const std::shared_ptr<Room> room_;
   const int rank_, size_;
+  bool stopped_ = false;  // guarded by the room's mutex
 };
 
 }  // namespace
@@ -115,4 +121,4 @@ std::vector<std::unique_ptr<Engine>> thread_engines(int size) {
   return all;
 }
 
-}  // namespace lazy::distributed
+}  // namespace lazy::distributed::detail

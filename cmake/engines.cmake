@@ -1,0 +1,33 @@
+# Engines of others that connect ranks: shared objects in the folder engines, opened when a world asks for one. Each is built where its
+# library is.
+find_path(LAZY_GLOO_INCLUDE gloo/rendezvous/context.h)
+find_library(LAZY_GLOO gloo)
+find_package(MPI QUIET COMPONENTS CXX)
+
+function(lazy_engine name)
+  add_library(lazy_${name} MODULE lazy/distributed/engines/${name}/${name}.cpp)
+  target_include_directories(lazy_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_features(lazy_${name} PRIVATE cxx_std_20)
+  set_target_properties(lazy_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/engines CXX_VISIBILITY_PRESET default)
+  lazy_warnings(lazy_${name})
+  add_dependencies(lazy lazy_${name})  # not linked, but what is built with it finds it
+  if(LAZY_INSTALL)
+    install(TARGETS lazy_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
+endfunction()
+
+set(LAZY_ENGINES "")
+if(LAZY_GLOO AND LAZY_GLOO_INCLUDE)
+  lazy_engine(gloo)
+  target_include_directories(lazy_gloo SYSTEM PRIVATE ${LAZY_GLOO_INCLUDE})
+  target_link_libraries(lazy_gloo PRIVATE ${LAZY_GLOO})
+  list(APPEND LAZY_ENGINES gloo)
+endif()
+if(MPI_CXX_FOUND)
+  lazy_engine(mpi)
+  target_include_directories(lazy_mpi SYSTEM PRIVATE ${MPI_CXX_INCLUDE_DIRS})
+  target_compile_definitions(lazy_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  target_link_libraries(lazy_mpi PRIVATE ${MPI_CXX_LIBRARIES} ${CMAKE_DL_LIBS})
+  list(APPEND LAZY_ENGINES mpi)
+endif()
+message(STATUS "lazy: engines between ranks: threads;tcp;${LAZY_ENGINES}")

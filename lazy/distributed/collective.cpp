@@ -1,0 +1,341 @@
+#include "lazy/distributed/collective.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include "jit/core/bytes.hpp"
+#include "lazy/distributed/communicator.hpp"
+#include "support/hash.hpp"
+#include "support/error.hpp"
+#include "support/fp16.hpp"
+
+namespace lazy::distributed::detail {
+namespace {
+
+using jit::CallRun;
+using jit::Meta;
+
+// Values of so many bytes go to all ranks whole, each of which combines them: one round in place of two.
+constexpr int64_t kWhole = 16 << 10;
+
+int64_t elements_of(std::span<const Meta> all) {
+  int64_t n = 0;
+  for (const Meta& m : all) n += numel(m.shape);
+  return n;
+}
+
+/// Adds and multiplies; integers wrap.
+template <class T>
+T sum_of(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else return a + b;
+}
+template <class T>
+T product_of(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else return a * b;
+}
+
+/// Combines b into a. Sums of 16-bit floats are wider: they have a form of their own.
+template <class T>
+void combine(ReduceOp r, T* a, const T* b, int64_t n) {
+  switch (r) {
+    case ReduceOp::min:
+      for (int64_t i = 0; i < n; ++i) a[i] = b[i] < a[i] || b[i] != b[i] ? b[i] : a[i];
+      return;
+    case ReduceOp::max:
+      for (int64_t i = 0; i < n; ++i) a[i] = b[i] > a[i] || b[i] != b[i] ? b[i] : a[i];
+      return;
+    case ReduceOp::prod:
+      for (int64_t i = 0; i < n; ++i) a[i] = product_of(a[i], b[i]);
+      return;
+    default:
+      for (int64_t i = 0; i < n; ++i) a[i] = sum_of(a[i], b[i]);
+  }
+}
+
+template <class T>
+void combine_all(ReduceOp r, std::span<const char* const> from, char* to, int64_t n) {
+  std::memcpy(to, from[0], static_cast<size_t>(n) * sizeof(T));
+  for (size_t k = 1; k < from.size(); ++k)
+    combine(r, reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from[k]), n);
+}
+
+template <class T>
+void combine_half(ReduceOp r, std::span<const char* const> from, char* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    float all = static_cast<float>(reinterpret_cast<const T*>(from[0])[i]);
+    for (size_t k = 1; k < from.size(); ++k) {
+      const float next = static_cast<float>(reinterpret_cast<const T*>(from[k])[i]);
+      combine(r, &all, &next, 1);
+    }
+    reinterpret_cast<T*>(to)[i] = T(all);
+  }
+}
+
+/// Combines the n elements of each rank, in the order of the ranks.
+void combine_ranks(DType t, ReduceOp r, std::span<const char* const> from, char* to, int64_t n) {
+  switch (t) {
+    case DType::float32: return combine_all<float>(r, from, to, n);
+    case DType::float64: return combine_all<double>(r, from, to, n);
+    case DType::float16: return combine_half<float16_t>(r, from, to, n);
+    case DType::bfloat16: return combine_half<bfloat16_t>(r, from, to, n);
+    case DType::int8: return combine_all<int8_t>(r, from, to, n);
+    case DType::uint8: return combine_all<uint8_t>(r, from, to, n);
+    case DType::int16: return combine_all<int16_t>(r, from, to, n);
+    case DType::uint16: return combine_all<uint16_t>(r, from, to, n);
+    case DType::int32: return combine_all<int32_t>(r, from, to, n);
+    case DType::uint32: return combine_all<uint32_t>(r, from, to, n);
+    case DType::int64: return combine_all<int64_t>(r, from, to, n);
+    default: return combine_all<uint64_t>(r, from, to, n);
+  }
+}
+
+int64_t work_elements(const CollectiveAttributes& a, int64_t n, int64_t width) {
+  const int64_t ranks = a.ranks;
+  switch (a.of()) {
+    case Kind::all_reduce: return n * width <= kWhole ? n * (ranks + 2) : 2 * n + ranks;
+    case Kind::reduce_scatter: return 2 * n + ranks;
+    case Kind::all_gather: return n * ranks;
+    case Kind::all_to_all:
+    case Kind::shift: return 2 * n;
+    default: return n;
+  }
+}
+int64_t filled(const CollectiveAttributes& a, int64_t n) {
+  return a.flat && a.of() == Kind::reduce_scatter ? even_share(n, a.ranks) * a.ranks : n;
+}
+
+}  // namespace
+
+CollectiveAttributes attributes_of(const jit::CallSpec& spec) {
+  if (spec.attributes().size() == sizeof(ReceiveAttributes)) return spec.as<ReceiveAttributes>().all;
+  return spec.as<CollectiveAttributes>();
+}
+
+Collective::Collective(const CollectiveAttributes& a, std::span<const Meta> operands, const Site& site,
+                       Communicator& c)
+    : attributes_(a), all_(c), members_(c.members(a.group)), ranks_(static_cast<int>(members_.size())) {
+  if (attributes_.ranks != ranks_)
+    throw CommunicationError("recorded in a group of " + std::to_string(attributes_.ranks) + ", run in one of " +
+                             std::to_string(ranks_));
+  const auto at = std::find(members_.begin(), members_.end(), c.rank());
+  if (at == members_.end()) throw CommunicationError("this rank is not in the group");
+  me_ = static_cast<int>(at - members_.begin());
+  type_ = operands.empty() ? DType::uint8 : operands[0].dtype;
+  width_ = static_cast<int64_t>(size_of(type_));
+  given_ = elements_of(operands);
+  count_ = filled(a, given_);
+  own_.elements = static_cast<uint64_t>(given_);
+  own_.kind = a.kind, own_.reduction = a.reduction, own_.root = a.root, own_.group = a.group;
+  own_.dtype = static_cast<int32_t>(type_);
+  for (const Meta& m : operands) {
+    sizes_.push_back(numel(m.shape));
+    own_.shapes = mix(own_.shapes, static_cast<uint64_t>(m.shape.size()));
+    for (int i = 0; i < m.shape.size(); ++i)
+      own_.shapes = mix(own_.shapes, static_cast<uint64_t>(m.shape[i]));
+  }
+  for (const int r : members_) own_.members = mix(own_.members, static_cast<uint64_t>(r));
+  const std::string line = lazy::to_string(site);
+  std::memcpy(own_.line, line.data(), std::min(line.size(), sizeof own_.line - 1));
+}
+
+size_t Collective::work_bytes() const { return bytes(work_elements(attributes_, count_, width_)); }
+
+void Collective::pack(const char* const* in, char* work) {
+  work_ = work;
+  // What this rank has lies where it does among what is gathered.
+  int64_t at = attributes_.of() == Kind::all_gather ? count_ * me_ : 0;
+  for (size_t i = 0; i < sizes_.size(); ++i) {
+    std::memcpy(this->work(at), in[i], bytes(sizes_[i]));
+    at += sizes_[i];
+  }
+  if (count_ > given_) std::memset(this->work(given_), 0, bytes(count_ - given_));
+}
+
+void Collective::unpack(std::span<const Meta> outputs, char* const* out) const {
+  const char* from = work_;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const size_t n = bytes_of(outputs[i].shape, type_);
+    if (out[i]) std::memcpy(out[i], from, n);
+    from += n;
+  }
+}
+
+void Collective::run() {
+  const Communicator::Flight flight(all_, own_, members_);
+  switch (attributes_.of()) {
+    case Kind::all_reduce: return all_reduce();
+    case Kind::all_gather: return gather();
+    case Kind::reduce_scatter: return scatter();
+    case Kind::broadcast: return broadcast();
+    case Kind::all_to_all: return turn();
+    case Kind::barrier: return exchange({}, {});
+    case Kind::shift: return shift();
+    case Kind::send: return send();
+    case Kind::recv: return receive();
+  }
+}
+
+// Each rank is asked by the same calls, in which what is sent and received may have no bytes: so all agree.
+void Collective::exchange(std::vector<Outgoing> out, std::vector<Incoming> in) {
+  for (int r = 0; r < ranks_; ++r) {
+    if (r == me_) continue;
+    if (std::none_of(out.begin(), out.end(), [&](const Outgoing& o) { return o.to == r; }))
+      out.push_back({r, nullptr, 0});
+    if (std::none_of(in.begin(), in.end(), [&](const Incoming& i) { return i.from == r; }))
+      in.push_back({r, nullptr, 0});
+  }
+  // The next rank first: not all to the same one at once.
+  const auto distance = [&](int r) { return (r - me_ + ranks_) % ranks_; };
+  std::sort(out.begin(), out.end(),
+            [&](const Outgoing& a, const Outgoing& b) { return distance(a.to) < distance(b.to); });
+  for (Outgoing& o : out) o.to = world_rank(o.to);
+  for (Incoming& i : in) i.from = world_rank(i.from);
+  all_.exchange(own_, out, in);
+}
+
+/// Gathers `length` elements of each rank, of which this rank's are at `own`, behind the packed operands,
+/// and combines them into `to`.
+void Collective::combine(const std::vector<Outgoing>& out, const char* own, int64_t length, char* to) {
+  std::vector<Incoming> in;
+  std::vector<const char*> parts(static_cast<size_t>(ranks_));
+  int64_t at = count_;
+  for (int r = 0; r < ranks_; ++r) {
+    char* const part = work(at);
+    parts[static_cast<size_t>(r)] = part;
+    at += length;
+    if (r != me_) in.push_back({r, part, bytes(length)});
+  }
+  std::memcpy(work(count_ + me_ * length), own, bytes(length));  // `to` may be where it is
+  exchange(out, in);
+  combine_ranks(type_, attributes_.how(), parts, to, length);
+}
+
+void Collective::all_reduce() {
+  std::vector<Outgoing> out;
+  if (static_cast<int64_t>(bytes(count_)) <= kWhole) {
+    for (int r = 0; r < ranks_; ++r)
+      if (r != me_) out.push_back({r, work(0), bytes(count_)});
+    // The sum is behind all parts: others may still read what was packed.
+    char* const sum = work(count_ * (ranks_ + 1));
+    combine(out, work(0), count_, sum);
+    std::memcpy(work(0), sum, bytes(count_));
+    return;
+  }
+  for (int r = 0; r < ranks_; ++r)
+    if (r != me_) out.push_back({r, work(begin_of(r)), bytes(length_of(r))});
+  char* const own = work(begin_of(me_));
+  combine(out, own, length_of(me_), own);
+  std::vector<Outgoing> mine;
+  std::vector<Incoming> theirs;
+  for (int r = 0; r < ranks_; ++r)
+    if (r != me_) {
+      mine.push_back({r, own, bytes(length_of(me_))});
+      theirs.push_back({r, work(begin_of(r)), bytes(length_of(r))});
+    }
+  exchange(mine, theirs);
+}
+
+void Collective::scatter() {
+  std::vector<Outgoing> out;
+  for (int r = 0; r < ranks_; ++r)
+    if (r != me_) out.push_back({r, work(begin_of(r)), bytes(length_of(r))});
+  // Others may still read the parts that were packed, but no rank reads another's own.
+  char* const own = work(begin_of(me_));
+  combine(out, own, length_of(me_), own);
+  if (me_) std::memcpy(work(0), own, bytes(length_of(me_)));
+}
+
+void Collective::gather() {
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  for (int r = 0; r < ranks_; ++r) {
+    if (r == me_) continue;
+    out.push_back({r, work(count_ * me_), bytes(count_)});
+    in.push_back({r, work(count_ * r), bytes(count_)});
+  }
+  exchange(std::move(out), std::move(in));
+}
+
+void Collective::broadcast() {
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  for (int r = 0; me_ == attributes_.root && r < ranks_; ++r)
+    if (r != me_) out.push_back({r, work(0), bytes(count_)});
+  if (me_ != attributes_.root) in.push_back({attributes_.root, work(0), bytes(count_)});
+  exchange(std::move(out), std::move(in));
+}
+
+void Collective::turn() {
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  const int64_t part = count_ / ranks_;
+  for (int r = 0; r < ranks_; ++r) {
+    if (r == me_) continue;
+    out.push_back({r, work(part * r), bytes(part)});
+    in.push_back({r, work(count_ + part * r), bytes(part)});
+  }
+  exchange(std::move(out), std::move(in));
+  std::memcpy(work(count_ + part * me_), work(part * me_), bytes(part));
+  std::memcpy(work(0), work(count_), bytes(count_));
+}
+
+void Collective::shift() {
+  const auto around = [&](int r) { return (r % ranks_ + ranks_) % ranks_; };
+  const int to = around(me_ + attributes_.root), from = around(me_ - attributes_.root);
+  if (to != me_) {
+    exchange({{to, work(0), bytes(count_)}}, {{from, work(count_), bytes(count_)}});
+    std::memcpy(work(0), work(count_), bytes(count_));
+  }
+}
+
+// Two ranks alone take part: the receiver checks.
+void Collective::send() {
+  all_.exchange(own_, std::vector<Outgoing>{{world_rank(attributes_.root), work(0), bytes(count_)}}, {});
+}
+void Collective::receive() {
+  all_.exchange(own_, {}, std::vector<Incoming>{{world_rank(attributes_.root), work(0), bytes(count_)}});
+}
+
+size_t collective_workspace(const jit::CallSpec& spec, std::span<const Meta> operands) {
+  const CollectiveAttributes a = attributes_of(spec);
+  if (a.when() != Phase::whole) return 0;
+  if (a.of() == Kind::recv) {
+    int64_t bytes = 0;
+    for (const jit::CallOutput& o : jit::infer_outputs(spec, operands)) bytes += static_cast<int64_t>(bytes_of(o.meta.shape, o.meta.dtype));
+    return static_cast<size_t>(bytes);
+  }
+  const int64_t width = operands.empty() ? 1 : static_cast<int64_t>(size_of(operands[0].dtype));
+  return static_cast<size_t>(width * work_elements(a, filled(a, elements_of(operands)), width));
+}
+
+void run_collective(const CallRun& r) {
+  Communicator* const c = communicator();
+  if (!c)
+    throw CommunicationError(std::string(r.spec.name()) +
+                             ": the thread that needs the value belongs to no world");
+  const CollectiveAttributes a = attributes_of(r.spec);
+  const std::span<const Meta> operands = a.of() == Kind::recv ? r.outputs : r.operands;
+  if (a.when() == Phase::wait) {
+    uint64_t ticket = 0;
+    std::memcpy(&ticket, r.in[0], sizeof ticket);
+    return c->wait(ticket, r.outputs, r.out);
+  }
+  if (a.when() == Phase::start) {
+    const uint64_t ticket = c->start(std::make_unique<Collective>(a, operands, r.site, *c), r.in);
+    if (r.out[0]) std::memcpy(r.out[0], &ticket, sizeof ticket);
+    return;
+  }
+  Collective collective(a, operands, r.site, *c);
+  if (a.of() == Kind::recv) collective.place(r.workspace);
+  else collective.pack(r.in, r.workspace);
+  c->run(collective);
+  collective.unpack(r.outputs, r.out);
+}
+
+}  // namespace lazy::distributed::detail

@@ -1,0 +1,79 @@
+// Moves messages between ranks. An engine is all that a way of communicating has to provide; what is sent, in
+// which order sums are, what is checked and how long is waited are the communicator's (communicator.hpp).
+// Engines that need a library of others are shared objects of their own (plugin.hpp), so this header needs
+// none of the library's.
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lazy::distributed {
+
+/// Says what a rank is doing: each message begins with it, so that ranks which do different things find out
+/// before any data counts. Plain bytes, the same on all machines of a world.
+struct Announcement {
+  uint64_t sequence = 0;  // of the group: collectives of the rank before this one
+  uint64_t elements = 0;  // of all operands of the rank
+  uint64_t shapes = 0;    // a hash of the operands' shapes
+  uint64_t members = 0;   // a hash of the group's ranks
+  uint64_t bytes = 0;     // of the message behind this
+  int32_t kind = 0, dtype = 0, reduction = 0, root = 0, group = 0, reserved = 0;
+  char line[104] = {};  // the user's, "train.cpp:17", cut
+};
+
+struct Outgoing {
+  int to;
+  const void* data;
+  size_t bytes;
+};
+struct Incoming {
+  int from;
+  void* data;
+  size_t bytes;
+};
+
+/// Is thrown by an exchange that was stopped: says who was still awaited.
+class Stopped : public std::exception {
+ public:
+  explicit Stopped(std::vector<int> ranks) : awaited(std::move(ranks)) {}
+  const char* what() const noexcept override { return "stopped"; }
+  std::vector<int> awaited;
+};
+
+/// Is thrown if a rank is gone: its connection is closed, or it failed.
+class PeerLost : public std::exception {
+ public:
+  PeerLost(int peer, std::string text) : rank(peer), text_(std::move(text)) {}
+  const char* what() const noexcept override { return text_.c_str(); }
+  int rank;
+
+ private:
+  std::string text_;  // "rank 2 closed its connection"
+};
+
+/// Connects one rank with the others. Used by one thread at a time, but for stop().
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual const char* name() const = 0;  // for people: "threads", "tcp"
+  /// Sends and receives all these messages, at most one to and one from each rank, and returns when both are
+  /// done. `check` gets what each sender announced, before its data is taken, and throws if that is wrong.
+  /// PeerLost if a rank is gone, Stopped after stop(); then no exchange is possible any more.
+  virtual void exchange(const Announcement& own, std::span<const Outgoing> out, std::span<const Incoming> in,
+                        const std::function<void(int from, const Announcement&)>& check) = 0;
+  /// Has the exchange that is running, and all later ones, throw Stopped soon. Any thread may call it.
+  virtual void stop() noexcept = 0;
+  /// Says that this rank takes part in nothing any more: others that wait for it get PeerLost.
+  virtual void leave() noexcept {}
+};
+
+/// Gives each rank, while a world is made, what every rank has: one text of each, by rank.
+using Gather = std::function<std::vector<std::string>(const std::string& own)>;
+
+}  // namespace lazy::distributed

@@ -1,0 +1,28 @@
+// Makes engines. Internal to lazy/distributed.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lazy/distributed/engines/engine.hpp"
+#include "lazy/distributed/engines/meeting.hpp"
+
+namespace lazy::distributed::detail {
+
+/// Returns as many engines, of the threads of one process.
+std::vector<std::unique_ptr<Engine>> thread_engines(int size);
+
+/// Connects those that have met by TCP. CommunicationError if one does not come in time.
+std::unique_ptr<Engine> tcp_engine(Meeting& meeting, Clock::time_point deadline);
+
+/// Returns whether the shared object of an engine of others is there and can be opened: "gloo", "mpi". If
+/// not, `why` is set.
+bool has_plugin(const std::string& name, std::string* why);
+/// Connects those that have met by such an engine. CommunicationError with the reason if it can't.
+std::unique_ptr<Engine> plugin_engine(const std::string& name, Meeting& meeting, Clock::time_point deadline);
+/// Meets by means of an engine whose launcher says who is who.
+Meeting meet_by_plugin(const std::string& name, Clock::time_point deadline);
+/// Asks such an engine for rank and size, without meeting anybody.
+std::pair<int, int> place_by_plugin(const std::string& name);
+
+}  // namespace lazy::distributed::detail

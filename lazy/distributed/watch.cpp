@@ -1,0 +1,299 @@
+#include "lazy/distributed/watch.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <csignal>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "lazy/distributed/collective_kinds.hpp"
+
+namespace lazy::distributed::detail {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+constexpr std::chrono::milliseconds kTick{250};
+constexpr double kSay = 0.5;           // seconds between two reports
+constexpr double kLastMessages = 1.0;  // seconds in which what a rank sent before it left may still come
+
+double seconds_since(Clock::time_point t) { return Seconds(Clock::now() - t).count(); }
+std::string rounded(double seconds) { return std::to_string(static_cast<int64_t>(seconds + 0.5)) + " s"; }
+
+/// Returns what a rank is doing, for people.
+std::string doing(const Status& s) {
+  const std::string last = s.begun ? std::string(name_of(static_cast<Kind>(s.kind))) + " at " + s.line : "";
+  if (s.left)
+    return "has left the world after " + std::to_string(s.begun) + " collectives" +
+           (last.empty() ? "" : ", the last an " + last);
+  if (s.waits) return "waits in " + last;
+  return std::string(s.compiles ? "compiles" : "computes, or waits for something else") +
+         (last.empty() ? ", before its first collective" : "; its last collective was " + last);
+}
+
+/// Counts how long a rank has waited, less the time in which others compile.
+class Patience {
+ public:
+  /// Adds the time since it was last asked, if the rank still waits for the same; returns seconds.
+  double used(uint64_t number, bool others_compile) {
+    const auto now = Clock::now();
+    if (number != number_) used_ = 0, number_ = number;
+    else if (!others_compile) used_ += Seconds(now - last_).count();
+    last_ = now;
+    return used_;
+  }
+
+ private:
+  uint64_t number_ = 0;
+  double used_ = 0;
+  Clock::time_point last_ = Clock::now();
+};
+
+std::thread quiet_thread(std::function<void()> f) {
+  // Signals are for the program's own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread t(std::move(f));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return t;
+}
+
+/// Holds what is known of another rank.
+struct Known {
+  Status status;
+  Clock::time_point heard = Clock::now();
+  bool gone = false;  // its connection is closed
+};
+
+class ProcessWatch final : public Watch {
+ public:
+  ProcessWatch(Communicator& own, Meeting meeting, double silence)
+      : own_(own), silence_(silence), rank_(meeting.rank()), known_(static_cast<size_t>(meeting.size())),
+        links_(meeting.release()), received_(links_.size()), unsent_(links_.size()), alarm_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    own_.explain_losses([this](int r) {
+      const std::lock_guard lock(mutex_);
+      const int first = known_[static_cast<size_t>(r)].status.lost;
+      return first < 0 ? std::string() : ", for it had lost rank " + std::to_string(first);
+    });
+    thread_ = quiet_thread([this] { watch(); });
+  }
+  ~ProcessWatch() override {
+    own_.explain_losses({});
+    ending_.store(true);
+    const uint64_t one = 1;
+    (void)!::write(alarm_.get(), &one, sizeof one);
+    thread_.join();
+  }
+
+ private:
+  // What goes over a link: of others, their status; of rank 0, every rank's, and how old it is.
+  struct Report {
+    int32_t rank = 0;
+    int32_t age_ms = 0;  // -1: its connection is closed
+    Status status;
+  };
+
+  bool is_link(size_t i) const { return static_cast<bool>(links_[i]); }
+  size_t peer_of(size_t link) const { return rank_ == 0 ? link : 0; }
+
+  void watch() {
+    auto said = Clock::now() - std::chrono::seconds(1);
+    while (!ending_.load()) {
+      std::vector<pollfd> polled{{alarm_.get(), POLLIN, 0}};
+      for (size_t i = 0; i < links_.size(); ++i)
+        if (is_link(i)) polled.push_back({links_[i].get(), POLLIN, 0});
+      ::poll(polled.data(), polled.size(), static_cast<int>(kTick.count()));
+      for (size_t i = 0; i < links_.size(); ++i)
+        if (is_link(i)) hear(i);
+      if (seconds_since(said) >= kSay) say(false), said = Clock::now();
+      judge();
+    }
+    say(true);
+  }
+
+  void say(bool leaving) {
+    std::vector<Report> reports;
+    const auto now = Clock::now();
+    for (size_t r = 0; r < known_.size(); ++r) {
+      if (static_cast<int>(r) == rank_) {
+        reports.push_back({rank_, 0, own_.status()});
+        reports.back().status.left = leaving;
+      } else if (rank_ == 0) {
+        const std::lock_guard lock(mutex_);
+        const Known& k = known_[r];
+        const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - k.heard).count();
+        reports.push_back({static_cast<int32_t>(r), k.gone ? -1 : static_cast<int32_t>(age), k.status});
+      }
+    }
+    for (size_t i = 0; i < links_.size(); ++i)
+      if (is_link(i))
+        tell(links_[i].get(), unsent_[i], reports);
+  }
+
+  /// Sends reports, unless a part of earlier ones is still to go: then only that.
+  static void tell(int fd, std::string& unsent, const std::vector<Report>& reports) {
+    if (unsent.empty())
+      unsent.assign(reinterpret_cast<const char*>(reports.data()), reports.size() * sizeof(Report));
+    const ssize_t n = ::send(fd, unsent.data(), unsent.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) unsent.erase(0, static_cast<size_t>(n));
+  }
+
+  void hear(size_t link) {
+    for (;;) {
+      char bytes[4096];
+      const ssize_t n = ::recv(links_[link].get(), bytes, sizeof bytes, MSG_DONTWAIT);
+      if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+      if (n <= 0) {
+        const std::lock_guard lock(mutex_);
+        known_[peer_of(link)].gone = true;
+        links_[link] = Fd();
+        return;
+      }
+      std::string& got = received_[link];
+      got.append(bytes, static_cast<size_t>(n));
+      size_t at = 0;
+      for (; got.size() - at >= sizeof(Report); at += sizeof(Report)) {
+        Report r;
+        std::memcpy(&r, got.data() + at, sizeof r);
+        note(r, peer_of(link));
+      }
+      got.erase(0, at);
+    }
+  }
+
+  void note(const Report& r, size_t from) {
+    if (r.rank < 0 || static_cast<size_t>(r.rank) >= known_.size() || r.rank == rank_) return;
+    const std::lock_guard lock(mutex_);
+    Known& k = known_[static_cast<size_t>(r.rank)];
+    k.status = r.status;
+    k.status.line[sizeof k.status.line - 1] = 0;
+    k.gone = r.age_ms < 0;
+    k.heard = Clock::now() - std::chrono::milliseconds(std::max(0, r.age_ms));
+    if (from == 0) known_[0].heard = Clock::now();
+  }
+
+  /// Returns seconds since something was heard of a rank. While rank 0 is silent the others can't be judged.
+  double silent(size_t r) const {
+    const double own = seconds_since(known_[r].heard);
+    if (rank_ == 0 || r == 0) return own;
+    return own - seconds_since(known_[0].heard);
+  }
+
+  /// Returns what a rank was doing: what it said itself may be half a second old, and its messages younger.
+  std::string doing_of(int r) const {
+    Status s = known_[static_cast<size_t>(r)].status;
+    if (const Status last = own_.announced_by(r); !s.begun && last.begun)
+      s.begun = 1, s.kind = last.kind, std::memcpy(s.line, last.line, sizeof s.line);
+    return doing(s);
+  }
+
+  /// Gives up what this rank waits for if a rank will not come.
+  void judge() {
+    uint64_t number = 0;
+    const std::vector<int> awaited = own_.waits_for(&number);
+    if (awaited.empty()) return;
+    std::string why;
+    double used = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto compiles = [&](int r) { return known_[static_cast<size_t>(r)].status.compiles != 0; };
+      used = patience_.used(number, std::any_of(awaited.begin(), awaited.end(), compiles));
+      for (const int r : awaited) {
+        const Known& k = known_[static_cast<size_t>(r)];
+        if (k.status.left && used > kLastMessages)
+          why = "rank " + std::to_string(r) + " " + doing_of(r);
+        else if (silence_ > 0 && !k.gone && silent(static_cast<size_t>(r)) > silence_)
+          why = "nothing has been heard of rank " + std::to_string(r) + " for " +
+                rounded(silent(static_cast<size_t>(r))) + ": it was stopped, or its machine is gone; it " +
+                doing_of(r);
+        if (!why.empty()) break;
+      }
+    }
+    if (!why.empty()) {
+      own_.give_up(why, {});
+    } else if (used > own_.timeout()) {
+      own_.give_up("not in time, " + rounded(own_.timeout()) + ":", [this](const std::vector<int>& ranks) {
+        const std::lock_guard lock(mutex_);
+        std::string text;
+        for (const int r : ranks)
+          text += " rank " + std::to_string(r) + ", which " + doing_of(r) + ";";
+        if (!text.empty()) text.pop_back();
+        return text;
+      });
+    }
+  }
+
+  Communicator& own_;
+  const double silence_;  // seconds
+  const int rank_;
+  mutable std::mutex mutex_;  // of known_
+  std::vector<Known> known_;  // by rank
+  std::vector<Fd> links_;     // of rank 0 by rank, of others one
+  std::vector<std::string> received_, unsent_;  // by link: bytes of reports that have come, or gone, in part
+  const Fd alarm_;
+  Patience patience_;
+  std::atomic<bool> ending_{false};
+  std::thread thread_;
+};
+
+class ThreadWatch final : public Watch {
+ public:
+  explicit ThreadWatch(std::vector<Communicator*> ranks) : ranks_(std::move(ranks)), patience_(ranks_.size()) {
+    thread_ = quiet_thread([this] { watch(); });
+  }
+  ~ThreadWatch() override {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  void watch() {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, kTick, [&] { return ending_; }))
+      for (size_t i = 0; i < ranks_.size(); ++i) {
+        uint64_t number = 0;
+        if (ranks_[i]->waits_for(&number).empty()) continue;
+        if (patience_[i].used(number, false) <= ranks_[i]->timeout()) continue;
+        ranks_[i]->give_up("not in time, " + rounded(ranks_[i]->timeout()) + ":",
+                           [this](const std::vector<int>& awaited) {
+                             std::string text;
+                             for (const int r : awaited)
+                               text += " rank " + std::to_string(r) + ", which " +
+                                       doing(ranks_[static_cast<size_t>(r)]->status()) + ";";
+                             if (!text.empty()) text.pop_back();
+                             return text;
+                           });
+      }
+  }
+
+  const std::vector<Communicator*> ranks_;
+  std::vector<Patience> patience_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Watch> watch_processes(Communicator& own, Meeting meeting, double silence) {
+  return std::make_unique<ProcessWatch>(own, std::move(meeting), silence);
+}
+std::unique_ptr<Watch> watch_threads(std::vector<Communicator*> ranks) {
+  return std::make_unique<ThreadWatch>(std::move(ranks));
+}
+
+}  // namespace lazy::distributed::detail
