@@ -180,7 +180,8 @@ void Accelerator::backward(const Tensor& loss, Site s) {
     ++joined_steps_;
     s = join_site_;
     const no_grad scope;
-    (void)distributed::all_reduce(full({1}, int64_t{1}), distributed::ReduceOp::sum, {}, s);  // there is a step
+    (void)distributed::all_reduce(full({1}, int64_t{1}), distributed::ReduceOp::sum, {},
+                                  s);  // there is a step
   }
   parallel_[0]->backward(own, s);
 }
@@ -198,7 +199,8 @@ void Accelerator::end_join() {
         "join_uneven_inputs: one prepared model is needed, there are " + std::to_string(parallel_.size()), s);
   const auto any_steps = [&] {
     const no_grad scope;
-    return distributed::all_reduce(full({1}, int64_t{0}), distributed::ReduceOp::sum, {}, s).item<int64_t>(s) > 0;
+    return distributed::all_reduce(full({1}, int64_t{0}), distributed::ReduceOp::sum, {}, s)
+               .item<int64_t>(s) > 0;
   };
   const ParameterRef first = models_[0]->parameters(s).at(0);
   while (any_steps()) parallel_[0]->backward(sum(Arg(multiply(Arg(*first, s), Arg(0.0, s)), s)), s);
@@ -266,7 +268,8 @@ bool Accelerator::check_trigger(Site s) {
   bool any = std::exchange(triggered_, false);
   if (num_processes() == 1) return any;
   const no_grad scope;
-  return distributed::all_reduce(full({1}, int64_t{any}), distributed::ReduceOp::max, {}, s).item<int64_t>(s) > 0;
+  return distributed::all_reduce(full({1}, int64_t{any}), distributed::ReduceOp::max, {}, s)
+             .item<int64_t>(s) > 0;
 }
 
 Tensor Accelerator::pad_across_processes(const Tensor& x, int64_t dim, double value, bool pad_first,
@@ -279,8 +282,9 @@ Tensor Accelerator::pad_across_processes(const Tensor& x, int64_t dim, double va
   int64_t most = 0;
   {
     const no_grad scope;
-    most = distributed::all_reduce(full({1}, shape[static_cast<int>(axis)]), distributed::ReduceOp::max, {}, s)
-               .item<int64_t>(s);
+    most =
+        distributed::all_reduce(full({1}, shape[static_cast<int>(axis)]), distributed::ReduceOp::max, {}, s)
+            .item<int64_t>(s);
   }
   const int64_t more = most - shape[static_cast<int>(axis)];
   if (more == 0) return x;

@@ -58,17 +58,12 @@ struct Header {
     return distributed::recv(shape, static_cast<DType>(from[0]), 0, {}, s);
   }
 };
-    return zeros(ShapeArg(Shape(std::span<const int64_t>(from + 2, static_cast<size_t>(from[1])))),
-                 static_cast<DType>(from[0]), {}, s);
-  }
-};
 
 /// Returns rows r, r + ranks, ... of a value, as many for each rank: rows are taken again from the first on.
 Tensor part_of(const Tensor& x, int rank, const Site& s) {
   const int64_t ranks = distributed::world_size(), n = x.shape(s)[0];
   std::vector<int64_t> rows;
-  for (int64_t i = rank; i < (n + ranks - 1) / ranks * ranks; i += ranks)
-    rows.push_back(i % n);
+  for (int64_t i = rank; i < (n + ranks - 1) / ranks * ranks; i += ranks) rows.push_back(i % n);
   return index_select(Arg(x, s), 0, Arg(from_span(rows), s));
 }
 
