@@ -72,12 +72,21 @@ Accelerator::~Accelerator() {
 }
 
 void Accelerator::prepare(nn::Module& model, Site s) {
+  if (zero_) throw Error("prepare: a ZeroOptimizer goes with one model alone", s);
   parallel_.push_back(std::make_unique<distributed::DataParallel>(model, options_.data_parallel, s));
   models_.push_back(&model);
 }
 void Accelerator::prepare(nn::Module& model, optim::Optimizer& optimizer, Site s) {
   prepare(model, s);
   optimizers_.push_back(&optimizer);
+}
+
+void Accelerator::prepare(nn::Module& model, distributed::ZeroOptimizer& optimizer, Site s) {
+  if (!models_.empty()) throw Error("prepare: a ZeroOptimizer goes with one model alone", s);
+  if (scaler_.is_enabled())
+    throw Error("prepare: a ZeroOptimizer takes no float16 loss scale: use bfloat16", s);
+  zero_ = &optimizer;
+  models_.push_back(&model);
 }
 
 int Accelerator::local_process_index() const {
@@ -165,6 +174,11 @@ void Accelerator::backward(const Tensor& loss, Site s) {
   Tensor own = loss;
   if (batches_to_a_step() > 1) own = divide(Arg(loss, s), Arg(static_cast<double>(batches_to_a_step()), s));
   if (scaler_.is_enabled()) own = scaler_.scale(own, s);
+  if (zero_) {
+    std::optional<distributed::ZeroOptimizer::NoSync> alone;
+    if (!sync_gradients_ || paused_) alone.emplace(*zero_);
+    return zero_->backward(own, s);
+  }
   // The gradients of one model become ready in it; others have nothing to exchange.
   if (parallel_.size() != 1) {
     if (num_processes() > 1)
@@ -233,6 +247,11 @@ void Accelerator::unscale(const Site& s) {
 Tensor Accelerator::clip_grad_norm_(const optim::ParameterList& parameters, double max_norm, double norm_type,
                                     Site s) {
   unscale(s);
+  if (zero_ && num_processes() > 1) {
+    if (norm_type != 2)
+      throw Error("clip_grad_norm_: of a ZeroOptimizer's gradients the norm is the 2nd, not another", s);
+    return zero_->clip_grad_norm_(max_norm, s);
+  }
   return optim::clip_grad_norm_(parameters, max_norm, norm_type, s);
 }
 void Accelerator::clip_grad_value_(const optim::ParameterList& parameters, double clip_value, Site s) {
@@ -248,6 +267,13 @@ void Accelerator::step(optim::Optimizer& optimizer, Site s) {
   scaler_.update(s);
   stepped_ = 0;
   unscaled_.clear();
+}
+
+void Accelerator::step(distributed::ZeroOptimizer& optimizer, Site s) {
+  if (sync_gradients_) optimizer.step(s);
+}
+void Accelerator::zero_grad(distributed::ZeroOptimizer& optimizer, Site s) {
+  if (sync_gradients_) optimizer.zero_grad(s);
 }
 
 void Accelerator::zero_grad(optim::Optimizer& optimizer, Site s) {
@@ -363,10 +389,11 @@ void Accelerator::save_model(const nn::Module& model, const std::string& folder,
   if (failed) throw IoError("save_model: the main process could not write " + folder, s);
 }
 
-Checkpoint Accelerator::state(int64_t step, const Site& s) const {
+Checkpoint Accelerator::state(int64_t step, const Site& s) {
   Checkpoint c(step);
   for (size_t i = 0; i < models_.size(); ++i) c.add("model" + std::to_string(i), *models_[i], s);
   for (size_t i = 0; i < optimizers_.size(); ++i) c.add("optimizer" + std::to_string(i), *optimizers_[i], s);
+  if (zero_) add_zero(c, "zero", *zero_, *models_[0], s);
   if (scaler_.is_enabled()) c.add("scaler", scaler_, s);
   for (const Other& o : others_) o.add(c);
   return c;
@@ -406,6 +433,7 @@ std::optional<int64_t> Accelerator::load_state(const std::string& folder, Site s
   for (size_t i = 0; i < models_.size(); ++i) c->restore("model" + std::to_string(i), *models_[i], s);
   for (size_t i = 0; i < optimizers_.size(); ++i)
     c->restore("optimizer" + std::to_string(i), *optimizers_[i], s);
+  if (zero_) restore_zero(*c, "zero", *zero_, *models_[0], s);
   if (scaler_.is_enabled()) c->restore("scaler", scaler_, s);
   for (const Other& o : others_) o.restore(*c);
   return c->step();

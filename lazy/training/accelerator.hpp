@@ -39,6 +39,7 @@
 #include "lazy/training/prepared_loader.hpp"
 #include "lazy/training/sharded_folder.hpp"
 #include "lazy/training/trackers.hpp"
+#include "lazy/training/zero_state.hpp"
 
 namespace lazy::training {
 
@@ -124,6 +125,9 @@ class Accelerator {
   /// are.
   void prepare(nn::Module& model, optim::Optimizer& optimizer, Site s = Site::current());
   void prepare(nn::Module& model, Site s = Site::current());
+  /// Has an optimizer that shares its state out among ranks exchange the model's gradients: one model, one
+  /// optimizer.
+  void prepare(nn::Module& model, distributed::ZeroOptimizer& optimizer, Site s = Site::current());
   /// Returns what gives each rank its part of the loader's batches, by the options above: in an order that
   /// all ranks share, of `seed` (or of the loader's generator's seed). accumulate() then knows which batch is
   /// an epoch's last one, gather_for_metrics(x) which examples were visited again, and its state() is good
@@ -212,6 +216,8 @@ class Accelerator {
   /// Records the optimizer's step, and forgets the gradients: at the end of a step, else nothing.
   void step(optim::Optimizer& optimizer, Site s = Site::current());
   void zero_grad(optim::Optimizer& optimizer, Site s = Site::current());
+  void step(distributed::ZeroOptimizer& optimizer, Site s = Site::current());
+  void zero_grad(distributed::ZeroOptimizer& optimizer, Site s = Site::current());
   /// Takes as many steps of a schedule as there are ranks, or with split_batches one: at the end of a step of
   /// the optimizer, else nothing; nor, with float16, where that was skipped, which waits for the step.
   void step(optim::lr_scheduler::LRScheduler& schedule, Site s = Site::current());
@@ -299,7 +305,7 @@ class Accelerator {
   void begin_join(const Site& s);
   void end_join();
   void unscale(const Site& s);
-  Checkpoint state(int64_t step, const Site& s) const;
+  Checkpoint state(int64_t step, const Site& s);
   ShardedFolder& sharded(const std::string& folder, const Site& s);
   int64_t batches_to_a_step() const { return *options_.gradient_accumulation_steps; }
 
@@ -308,6 +314,7 @@ class Accelerator {
   std::vector<nn::Module*> models_;
   std::vector<std::unique_ptr<distributed::DataParallel>> parallel_;
   std::vector<optim::Optimizer*> optimizers_;
+  distributed::ZeroOptimizer* zero_ = nullptr;  // of the one model; null: whole optimizers
   std::vector<Other> others_;
   std::map<std::string, std::unique_ptr<ShardedFolder>> folders_;  // of states, by path
   GradScaler scaler_;

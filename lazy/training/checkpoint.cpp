@@ -182,7 +182,8 @@ Shape Checkpoint::shape(const std::string& name, Site s) const {
 
 Tensor Checkpoint::tensor(const std::string& name, Site s) const {
   if (shards_ && shards_->contains(name)) return shards_->read("tensor", name, s);
-  if (rows_.contains(name))
+  if (const auto part = rows_.find(name);
+      part != rows_.end() && all_.at(name, s).shape(s)[0] != part->second.total)
     throw Error("tensor: of '" + name + "' this has some rows: it has to be saved by all ranks before", s);
   return all_.at(name, s);
 }
@@ -206,6 +207,19 @@ NamedTensors Checkpoint::tensors(const std::string& name, Site s) const {
   return part;
 }
 
+std::vector<std::string> Checkpoint::names(const std::string& name, Site s) const {
+  if (!contains(name)) throw IndexError("names: the checkpoint has no part '" + name + "'", s);
+  const std::string prefix = name + "/";
+  std::vector<std::string> all;
+  const auto take = [&](const std::string& key) {
+    if (key.starts_with(prefix)) all.push_back(key.substr(prefix.size()));
+  };
+  if (shards_)
+    for (const std::string& key : shards_->names()) take(key);
+  for (const auto& [key, x] : all_) take(key);
+  return all;
+}
+
 std::string Checkpoint::text(const std::string& name, Site s) const {
   const auto part = parts_.find(name);
   if (part == parts_.end() || !part->second.starts_with(kText))
@@ -226,9 +240,9 @@ const Checkpoint& Checkpoint::restore(const std::string& name, Generator& g, Sit
 }
 
 void Checkpoint::save(const std::string& path, Site s) const {
-  if (!rows_.empty())
-    throw Error("save: of '" + rows_.begin()->first + "' this has some rows: ShardedFolder writes all ranks'",
-                s);
+  for (const auto& [name, place] : rows_)
+    if (all_.at(name, s).shape(s)[0] != place.total)
+      throw Error("save: of '" + name + "' this has some rows: ShardedFolder writes all ranks'", s);
   const NamedTensors all = whole_values(s);
   std::vector<Tensor> values;
   for (const auto& [name, x] : all) values.push_back(x);

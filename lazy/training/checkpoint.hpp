@@ -88,6 +88,8 @@ class Checkpoint {
   Tensor tensor(const std::string& name, Site s = Site::current()) const;
   NamedTensors tensors(const std::string& name, Site s = Site::current()) const;
   std::string text(const std::string& name, Site s = Site::current()) const;
+  /// Returns the names of the values of a part, which are not read.
+  std::vector<std::string> names(const std::string& name, Site s = Site::current()) const;
   /// Return some rows of a value, and the shape of the whole: "part", or "part/name" for one of several. Of
   /// what ranks have written nothing else is read. IndexError for rows that there are not.
   Tensor rows(const std::string& name, int64_t begin, int64_t end, Site s = Site::current()) const;

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "lazy/data/data.hpp"
+#include "lazy/distributed/zero.hpp"
 #include "lazy/lazy.hpp"
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/optim.hpp"
@@ -368,6 +369,65 @@ BOOST_AUTO_TEST_CASE(one_bar_of_all_ranks) {
     bar.update(1.0);
   });
   BOOST_TEST(shown.find("2/2") != shown.npos);
+}
+
+// Optimizers that share their state out, too, go on on any number of ranks, as one rank that was never
+// stopped.
+BOOST_AUTO_TEST_CASE(sharded_optimizers) {
+  struct Deep : nn::Module {
+    nn::Linear a{7, 13}, ab{13, 5}, out{5, 1};
+    LAZY_MODULE(a, ab, out)
+    Tensor operator()(const Tensor& x) const { return out(tanh(ab(tanh(a(x))))); }
+  };
+  const auto first = [] {
+    manual_seed(3);
+    const Deep net;
+    const NamedTensors state = net.state_dict();
+    for (const auto& [name, value] : state) (void)value.eval();
+    return state;
+  }();
+  const auto x_of = [](int64_t step) {
+    Generator g(static_cast<uint64_t>(step) + 40);
+    return randn(g, {12, 7}).eval();
+  };
+  for (const DType dtype : {float32, bfloat16}) {
+    const test::Folder folder;
+    const auto run = [&](int64_t steps, const std::string& path, std::vector<float>& losses) {
+      Accelerator a;
+      Deep net;
+      net.load_state_dict(first);
+      if (dtype != float32) net.to(dtype);
+      distributed::ZeroOptimizer optimizer(net,
+                                           [&](const optim::ParameterList& p) {
+                                             return std::make_unique<optim::AdamW>(
+                                                 p, optim::AdamWOptions{.lr = 0.02});
+                                           },
+                                           {.bucket_bytes = 200, .first_bucket_bytes = 100});
+      a.prepare(net, optimizer);
+      const int64_t from = path.empty() ? 0 : a.load_state(path).value_or(0);
+      const int64_t share = 12 / distributed::world_size(), me = distributed::rank();
+      for (int64_t i = from; i < from + steps; ++i) {
+        const Tensor x = x_of(i)(slice(me * share, (me + 1) * share));
+        const Tensor loss = mean(square(net(x.astype(dtype)).astype(float32) - sum(x, 1, true)));
+        a.backward(loss);
+        a.clip_grad_norm_(net.named_parameters(), 1.0);
+        a.step(optimizer), a.zero_grad(optimizer);
+        const float all = a.reduce(loss.detach(), distributed::ReduceOp::mean).item<float>();
+        if (me == 0) losses.push_back(all);
+      }
+      if (!path.empty()) (void)a.save_state(path, from + steps);
+    };
+    std::vector<float> calm, wild;
+    if (dtype == float32) run(18, "", calm);
+    else distributed::run_ranks(2, [&] { run(18, "", calm); });
+    std::vector<int> worlds{4, 2, 1, 3, 1, 4};
+    if (dtype != float32) worlds = {4, 2, 3, 2, 4, 3};  // one rank has master weights of its own
+    for (const int ranks : worlds) distributed::run_ranks(ranks, [&] { run(3, folder.path(), wild); });
+    BOOST_REQUIRE(wild.size() == calm.size());
+    for (size_t i = 0; i < calm.size(); ++i)
+      BOOST_TEST(std::abs(wild[i] - calm[i]) <= (dtype == float32 ? 2e-5f : 2e-2f) * (1 + calm[i]),
+                 wild[i] << " after step " << i << ", expected " << calm[i]);
+  }
 }
 
 // On one rank the accelerator's loop records what the plain one does.
