@@ -13,42 +13,42 @@
 
 namespace lazy {
 
-#define LAZY_COUNTERS(X)                                                       \
-  X(nodes_recorded, "ops recorded")                                            \
-  X(flushes, "pending graphs run")                                             \
-  X(replays, "calls that ran again what an earlier one recorded")              \
-  X(program_hits, "flushes that found their program")                          \
-  X(program_misses, "flushes that had to compile")                             \
-  X(guard_failures, "guards that turned a cached program down")                \
-  X(kernels_compiled, "kernels built")                                         \
-  X(kernel_hits, "kernels found in memory")                                    \
-  X(kernels_loaded, "kernels loaded from disk")                                \
-  X(disk_hits, "keys whose programs were found on disk")                       \
-  X(disk_misses, "keys looked for on disk in vain")                            \
-  X(disk_writes, "programs kept on disk")                                      \
-  X(compile_ns, "nanoseconds spent compiling")                                 \
-  X(launches, "kernels run")                                                   \
-  X(tile_groups, "runs of kernels that went block by block")                   \
-  X(bytes_to_device, "bytes copied from the host to a GPU")                    \
-  X(bytes_from_device, "bytes copied from a GPU to the host")                  \
-  X(graph_launches, "programs launched as one CUDA graph")                     \
-  X(results_reused, "results of inputs that stay that were there already")     \
-  X(results_kept, "results kept beside inputs that stay")                      \
-  X(results_evicted, "of these, dropped to keep the limit")                    \
-  X(bytes_donated, "bytes of inputs reused for outputs")                       \
-  X(values_dropped, "values with handles that were not stored")                \
-  X(bytes_dropped, "their bytes")                                              \
-  X(late_values, "of these, needed after all")                                 \
-  X(calls, "calls run")                                                        \
-  X(call_fallbacks, "calls recorded as ordinary ops, for the device has none") \
-  X(calls_folded, "calls folded into the weights of the one before")           \
-  X(call_host_transfers, "calls of a device run on the host")                  \
-  X(fallbacks, "kernels that the backend left to the reference one")           \
-  X(collectives, "exchanges with other ranks")                                  \
-  X(collective_bytes, "bytes sent to other ranks")                              \
+#define LAZY_COUNTERS(X)                                                          \
+  X(nodes_recorded, "ops recorded")                                               \
+  X(flushes, "pending graphs run")                                                \
+  X(replays, "calls that ran again what an earlier one recorded")                 \
+  X(program_hits, "flushes that found their program")                             \
+  X(program_misses, "flushes that had to compile")                                \
+  X(guard_failures, "guards that turned a cached program down")                   \
+  X(kernels_compiled, "kernels built")                                            \
+  X(kernel_hits, "kernels found in memory")                                       \
+  X(kernels_loaded, "kernels loaded from disk")                                   \
+  X(disk_hits, "keys whose programs were found on disk")                          \
+  X(disk_misses, "keys looked for on disk in vain")                               \
+  X(disk_writes, "programs kept on disk")                                         \
+  X(compile_ns, "nanoseconds spent compiling")                                    \
+  X(launches, "kernels run")                                                      \
+  X(tile_groups, "runs of kernels that went block by block")                      \
+  X(bytes_to_device, "bytes copied from the host to a GPU")                       \
+  X(bytes_from_device, "bytes copied from a GPU to the host")                     \
+  X(graph_launches, "programs launched as one CUDA graph")                        \
+  X(results_reused, "results of inputs that stay that were there already")        \
+  X(results_kept, "results kept beside inputs that stay")                         \
+  X(results_evicted, "of these, dropped to keep the limit")                       \
+  X(bytes_donated, "bytes of inputs reused for outputs")                          \
+  X(values_dropped, "values with handles that were not stored")                   \
+  X(bytes_dropped, "their bytes")                                                 \
+  X(late_values, "of these, needed after all")                                    \
+  X(calls, "calls run")                                                           \
+  X(call_fallbacks, "calls recorded as ordinary ops, for the device has none")    \
+  X(calls_folded, "calls folded into the weights of the one before")              \
+  X(call_host_transfers, "calls of a device run on the host")                     \
+  X(fallbacks, "kernels that the backend left to the reference one")              \
+  X(collectives, "exchanges with other ranks")                                    \
+  X(collective_bytes, "bytes sent to other ranks")                                \
   X(collective_wait_ns, "nanoseconds that a program stood still for other ranks") \
-  X(programs_evicted, "cache entries dropped to keep the limits")              \
-  X(verify_runs, "programs run again by LAZY_VERIFY")                          \
+  X(programs_evicted, "cache entries dropped to keep the limits")                 \
+  X(verify_runs, "programs run again by LAZY_VERIFY")                             \
   X(verify_failures, "programs that LAZY_VERIFY found wrong")
 
 /// Holds a snapshot, which is not of one instant: threads go on counting while it is taken.

@@ -32,9 +32,12 @@ struct LoaderState {
   bool begun = false;  // an epoch is under way, that of the ticket
   Ticket ticket = {};
   std::optional<Ticket> next = {};  // of the next epoch: the state of the generator of the order
+  /// Of the epoch under way, visited by all processes that share its order: where they go on, on however many
+  /// of them. 0 where nothing is shared.
+  uint64_t examples = 0;
 
-  /// Returns it as uint64 [7], or [5] without the next epoch's ticket, and reads these; ShapeError or
-  /// DtypeError for others.
+  /// Returns it as uint64 [8], or [6] without the next epoch's ticket, and reads these, and older ones
+  /// without `examples`; ShapeError or DtypeError for others.
   Tensor to_tensor() const;
   static LoaderState from_tensor(const Tensor& x, Site s = Site::current());
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
@@ -53,12 +56,21 @@ class Loading {
   std::shared_ptr<Feed> begin(Feed::Make, const Site&);
   /// Returns the next batch; null at the end.
   std::shared_ptr<void> next(Feed&, const Site&);
+  /// Leaves out the first batches of what begin() begins next.
+  void skip(int64_t batches, const Site&);
+  const LoaderOptions& options() const { return options_; }
+  /// Returns the examples of all processes that the batch which was read last has, each counted once.
+  int64_t examples_of_last() const { return last_examples_; }
 
  private:
   LoaderOptions options_;
   std::shared_ptr<BatchSampler> sampler_;
   LoaderState state_;
-  bool resumed_ = false;      // the next epoch is the one of state_
+  bool resumed_ = false;                               // the next epoch is the one of state_
+  int64_t skipped_ = 0;                                // batches, of the next epoch
+  uint64_t batches_before_ = 0, examples_before_ = 0;  // of the epoch, before the feed's first
+  std::vector<int64_t> sizes_;                         // examples in the feed's batches before each
+  int64_t last_examples_ = 0;
   std::weak_ptr<Feed> feed_;  // of the epoch under way
 };
 }  // namespace detail
@@ -110,6 +122,16 @@ class DataLoader {
     std::shared_ptr<void> batch_;
     Site site_;
   };
+  const LoaderOptions& options() const { return loading_->options(); }
+  /// Returns a loader of the same dataset, which both share, by other options.
+  DataLoader with(LoaderOptions options, Site s = Site::current()) const {
+    return DataLoader(dataset_, collate_, std::move(options), s);
+  }
+  /// Lets the next loop leave out so many batches, which are not made. ShapeError for less than 0.
+  void skip_first(int64_t batches, Site s = Site::current()) { loading_->skip(batches, s); }
+  /// Returns how many examples the batch that was read last has: of all processes' batches where they share
+  /// an order, without those that are visited again.
+  int64_t examples_of_last() const { return loading_->examples_of_last(); }
   /// Begins an epoch; one that another iterator is in ends.
   Iterator begin(Site s = Site::current()) {
     return Iterator(loading_.get(), loading_->begin(maker(), s), s);
@@ -117,6 +139,10 @@ class DataLoader {
   std::default_sentinel_t end() const noexcept { return {}; }
 
  private:
+  DataLoader(std::shared_ptr<const D> dataset, C collate, LoaderOptions options, const Site& s)
+      : dataset_(std::move(dataset)),
+        collate_(std::move(collate)),
+        loading_(std::make_unique<detail::Loading>(dataset_->size(), std::move(options), s)) {}
   detail::Feed::Make maker() const {
     return [dataset = dataset_, collate = collate_](const std::vector<int64_t>& indices) {
       std::vector<ExampleOf<D>> examples;

@@ -127,15 +127,20 @@ DistributedSampler::DistributedSampler(int64_t size, int64_t rank, int64_t proce
 }
 
 int64_t DistributedSampler::size() const {
-  return options_.drop_last ? count_ / processes_ : (count_ + processes_ - 1) / processes_;
+  if (options_.drop_last) return count_ / processes_;
+  return (count_ + processes_ - 1 - (options_.even ? 0 : rank_)) / processes_;
 }
 
-std::vector<int64_t> DistributedSampler::order(Ticket t) const {
+std::vector<int64_t> DistributedSampler::order_behind(Ticket t, int64_t visited) const {
   const std::vector<int64_t> all = options_.shuffle ? HostDraws(t.seed, t.position).permutation(count_)
                                                     : SequentialSampler(count_).order({});
   std::vector<int64_t> mine;
-  for (int64_t i = 0; i < size(); ++i)
-    mine.push_back(all[static_cast<size_t>((rank_ + i * processes_) % count_)]);
+  for (int64_t i = std::min(visited, count_); i < count_; i += processes_) {
+    const bool whole = i + processes_ <= count_;  // each process has an example
+    if (!whole && options_.drop_last) break;
+    if (!whole && !options_.even && i + rank_ >= count_) break;
+    mine.push_back(all[static_cast<size_t>((i + rank_) % count_)]);
+  }
   return mine;
 }
 
@@ -151,8 +156,9 @@ int64_t BatchSampler::size() const {
   return n / batch_size_ + (!drop_last_ && n % batch_size_ != 0);
 }
 
-std::vector<std::vector<int64_t>> BatchSampler::batches(Ticket t) const {
-  const std::vector<int64_t> order = sampler_->order(t);
+std::vector<std::vector<int64_t>> BatchSampler::batches(Ticket t) const { return cut(sampler_->order(t)); }
+
+std::vector<std::vector<int64_t>> BatchSampler::cut(const std::vector<int64_t>& order) const {
   std::vector<std::vector<int64_t>> all;
   const auto each = static_cast<size_t>(batch_size_);
   for (size_t at = 0; at < order.size(); at += each) {
@@ -162,6 +168,14 @@ std::vector<std::vector<int64_t>> BatchSampler::batches(Ticket t) const {
                      order.begin() + static_cast<ptrdiff_t>(at + n));
   }
   return all;
+}
+
+SharedBatchSampler::SharedBatchSampler(std::shared_ptr<DistributedSampler> sampler, int64_t batch_size,
+                                       bool drop_last, Site s)
+    : BatchSampler(sampler, batch_size, drop_last, s), order_(std::move(sampler)) {}
+
+std::vector<std::vector<int64_t>> SharedBatchSampler::batches_behind(Ticket t, int64_t visited) const {
+  return cut(order_->order_behind(t, visited));
 }
 
 }  // namespace lazy::data

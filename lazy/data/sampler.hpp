@@ -83,7 +83,8 @@ class WeightedRandomSampler : public Sampler {
 struct DistributedOptions {
   bool shuffle = true;
   bool drop_last = false;  // leaves out what does not divide evenly; else first examples are visited again
-  uint64_t seed = 0;       // the same in every process
+  bool even = true;   // each process visits as many; else none twice, and the first ones may have one more
+  uint64_t seed = 0;  // the same in every process
 };
 /// Visits every `processes`-th example of one order that all processes have, from `rank` on. Epochs are
 /// counted; set_epoch() says which is next.
@@ -95,7 +96,12 @@ class DistributedSampler : public Sampler {
   Ticket draw() override { return {options_.seed, epoch_++}; }
   std::optional<Ticket> next() const override { return Ticket{options_.seed, epoch_}; }
   void set_next(Ticket t) override { options_.seed = t.seed, epoch_ = t.position; }
-  std::vector<int64_t> order(Ticket) const override;
+  std::vector<int64_t> order(Ticket t) const override { return order_behind(t, 0); }
+  /// Returns the indices that are left for this process when all processes together have visited the first
+  /// so many of the epoch's order: however many processes they were.
+  std::vector<int64_t> order_behind(Ticket, int64_t visited) const;
+  int64_t examples() const { return count_; }
+  int64_t processes() const { return processes_; }
   void set_epoch(uint64_t epoch) { epoch_ = epoch; }
 
  private:
@@ -118,10 +124,38 @@ class BatchSampler {
   virtual void set_next(Ticket t) { sampler_->set_next(t); }
   virtual std::vector<std::vector<int64_t>> batches(Ticket) const;
 
+  // A rule that shares an order out among processes can go on in the middle of an epoch on another number of
+  // them: it says how many it is for, and what is left of an epoch.
+
+  virtual int64_t processes() const { return 0; }  // 0: the rule is of one, and goes on by batches
+  virtual int64_t examples() const { return 0; }   // of an epoch, of all processes
+  /// Returns the batches that are left when all processes together have visited so many examples.
+  virtual std::vector<std::vector<int64_t>> batches_behind(Ticket t, int64_t /*visited*/) const {
+    return batches(t);
+  }
+
+ protected:
+  /// Cuts an order into batches.
+  std::vector<std::vector<int64_t>> cut(const std::vector<int64_t>& order) const;
+
  private:
   std::shared_ptr<Sampler> sampler_;
   int64_t batch_size_;
   bool drop_last_;
+};
+
+/// Cuts the order of a DistributedSampler into batches, of which a loader can go on with the rest on another
+/// number of processes.
+class SharedBatchSampler final : public BatchSampler {
+ public:
+  SharedBatchSampler(std::shared_ptr<DistributedSampler> sampler, int64_t batch_size, bool drop_last = false,
+                     Site s = Site::current());
+  int64_t processes() const override { return order_->processes(); }
+  int64_t examples() const override { return order_->examples(); }
+  std::vector<std::vector<int64_t>> batches_behind(Ticket, int64_t visited) const override;
+
+ private:
+  std::shared_ptr<DistributedSampler> order_;
 };
 
 }  // namespace lazy::data

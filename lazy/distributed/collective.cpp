@@ -7,9 +7,9 @@
 
 #include "jit/core/bytes.hpp"
 #include "lazy/distributed/communicator.hpp"
-#include "support/hash.hpp"
 #include "support/error.hpp"
 #include "support/fp16.hpp"
+#include "support/hash.hpp"
 
 namespace lazy::distributed::detail {
 namespace {
@@ -121,8 +121,8 @@ Collective::Collective(const CollectiveAttributes& a, std::span<const Meta> oper
                        Communicator& c)
     : attributes_(a), all_(c), members_(c.members(a.group)), ranks_(static_cast<int>(members_.size())) {
   if (attributes_.ranks != ranks_)
-    throw CommunicationError("recorded in a group of " + std::to_string(attributes_.ranks) + ", run in one of " +
-                             std::to_string(ranks_));
+    throw CommunicationError("recorded in a group of " + std::to_string(attributes_.ranks) +
+                             ", run in one of " + std::to_string(ranks_));
   const auto at = std::find(members_.begin(), members_.end(), c.rank());
   if (at == members_.end()) throw CommunicationError("this rank is not in the group");
   me_ = static_cast<int>(at - members_.begin());
@@ -307,7 +307,8 @@ size_t collective_workspace(const jit::CallSpec& spec, std::span<const Meta> ope
   if (a.when() != Phase::whole) return 0;
   if (a.of() == Kind::recv) {
     int64_t bytes = 0;
-    for (const jit::CallOutput& o : jit::infer_outputs(spec, operands)) bytes += static_cast<int64_t>(bytes_of(o.meta.shape, o.meta.dtype));
+    for (const jit::CallOutput& o : jit::infer_outputs(spec, operands))
+      bytes += static_cast<int64_t>(bytes_of(o.meta.shape, o.meta.dtype));
     return static_cast<size_t>(bytes);
   }
   const int64_t width = operands.empty() ? 1 : static_cast<int64_t>(size_of(operands[0].dtype));

@@ -16,7 +16,7 @@ class Communicator;
 /// Holds what is in the key of a collective: no rank, so that all ranks have the same programs.
 struct CollectiveAttributes {
   uint8_t kind = 0, reduction = 0, phase = 0;
-  uint8_t flat = 0;  // 1: what is scattered or gathered is all values one behind the other, cut evenly
+  uint8_t flat = 0;   // 1: what is scattered or gathered is all values one behind the other, cut evenly
   int32_t root = -1;  // of a broadcast; of send and recv the other rank; of a shift how far. In the group
   int32_t ranks = 1, group = 0;
 

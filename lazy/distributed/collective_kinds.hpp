@@ -23,8 +23,9 @@ enum class Kind : uint8_t {
 inline constexpr int kKinds = 9;
 
 inline const char* name_of(Kind k) {
-  constexpr const char* kNames[kKinds] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all",
-                                          "barrier",    "shift",      "send",           "recv"};
+  constexpr const char* kNames[kKinds] = {"all_reduce", "all_gather", "reduce_scatter",
+                                          "broadcast",  "all_to_all", "barrier",
+                                          "shift",      "send",       "recv"};
   const auto i = static_cast<unsigned>(k);
   return i < kKinds ? kNames[i] : "something else";
 }

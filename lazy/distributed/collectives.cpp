@@ -21,7 +21,8 @@ using detail::Kind;
 using detail::Phase;
 
 /// Returns an output of a collective that was given this operand.
-jit::CallOutput output_of(const jit::CallSpec& spec, const CollectiveAttributes& a, int i, const jit::Meta& o) {
+jit::CallOutput output_of(const jit::CallSpec& spec, const CollectiveAttributes& a, int i,
+                          const jit::Meta& o) {
   jit::CallOutput out = jit::CallOutput::like(i, o, o.dtype);
   const bool scatters = a.of() == Kind::reduce_scatter || a.of() == Kind::all_to_all;
   if (scatters && (o.shape.empty() || o.shape[0] % a.ranks))
@@ -41,7 +42,8 @@ std::vector<jit::CallOutput> infer_collective(const jit::CallSpec& spec, std::sp
   if (a.of() == Kind::send) return all;
   if (a.of() == Kind::recv) {
     const auto r = spec.as<detail::ReceiveAttributes>();
-    if (r.axes < 0 || r.axes > kMaxRank || r.dtype < 0 || r.dtype >= kDTypeCount) throw ShapeError("recv: a shape that can't be");
+    if (r.axes < 0 || r.axes > kMaxRank || r.dtype < 0 || r.dtype >= kDTypeCount)
+      throw ShapeError("recv: a shape that can't be");
     jit::CallOutput out;
     out.meta.dtype = static_cast<DType>(r.dtype);
     for (int i = 0; i < r.axes; ++i) out.meta.shape.push_back(r.extents[i]);
@@ -123,12 +125,19 @@ constexpr jit::CallDefinition definition(const char* name) {
           .vjp = collective_gradients};
 }
 // Whole collectives by kind, then those that start, and what waits for them.
-constinit const jit::CallDefinition kCollectives[] = {
-    definition("all_reduce"),       definition("all_gather"),       definition("reduce_scatter"),
-    definition("broadcast"),        definition("all_to_all"),       definition("ranks_barrier"),
-    definition("ranks_shift"),      definition("send"),             definition("recv"),
-    definition("start_all_reduce"), definition("start_all_gather"), definition("start_reduce_scatter"),
-    definition("wait_for_ranks")};
+constinit const jit::CallDefinition kCollectives[] = {definition("all_reduce"),
+                                                      definition("all_gather"),
+                                                      definition("reduce_scatter"),
+                                                      definition("broadcast"),
+                                                      definition("all_to_all"),
+                                                      definition("ranks_barrier"),
+                                                      definition("ranks_shift"),
+                                                      definition("send"),
+                                                      definition("recv"),
+                                                      definition("start_all_reduce"),
+                                                      definition("start_all_gather"),
+                                                      definition("start_reduce_scatter"),
+                                                      definition("wait_for_ranks")};
 
 const jit::CallDefinition& definition_of(const CollectiveAttributes& a) {
   static const bool registered = [] {
@@ -157,8 +166,8 @@ void check_member(Kind kind, const Group& group, const Site& s) {
   if (group.contains_this()) return;
   std::string ranks;
   for (const int r : group.ranks()) ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
-  fail<Error>(detail::name_of(kind), "rank " + std::to_string(rank()) + " is not in the group of ranks " + ranks,
-              s);
+  fail<Error>(detail::name_of(kind),
+              "rank " + std::to_string(rank()) + " is not in the group of ranks " + ranks, s);
 }
 
 /// Returns the handles of values that can be combined so.
@@ -207,7 +216,8 @@ int checked_root(Kind kind, const IntegerArg& root, const Group& group, const Si
 int checked_other(Kind kind, const IntegerArg& other, const Group& group, const Site& s) {
   check_member(kind, group, s);
   const int r = checked_root(kind, other, group, s);
-  if (r == group.rank()) fail<IndexError>(detail::name_of(kind), "rank " + std::to_string(r) + " is this one", s);
+  if (r == group.rank())
+    fail<IndexError>(detail::name_of(kind), "rank " + std::to_string(r) + " is this one", s);
   return r;
 }
 
@@ -229,7 +239,8 @@ Tensor reduce_scatter(const Tensor& x, ReduceOp reduction, const Group& group, S
 Tensor broadcast(const Tensor& x, IntegerArg root, const Group& group, Site s) {
   return broadcast(std::vector<Tensor>{x}, root, group, s)[0];
 }
-std::vector<Tensor> broadcast(const std::vector<Tensor>& values, IntegerArg root, const Group& group, Site s) {
+std::vector<Tensor> broadcast(const std::vector<Tensor>& values, IntegerArg root, const Group& group,
+                              Site s) {
   const int r = checked_root(Kind::broadcast, root, group, s);
   return recorded(Kind::broadcast, ReduceOp::none, r, values, group, s);
 }

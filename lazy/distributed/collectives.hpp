@@ -8,9 +8,9 @@
 //
 // Ranks must give values of the same shapes and dtypes, and call from the same lines where values are
 // combined; CommunicationError, on each, names the first two lines that differ. 16-bit floats are added up in
-// float32. Gradients are those of the sum of all ranks' losses: of a sum the sum of the gradients, of a gather
-// the scatter of their sums, and the other way round (as torch.distributed.nn has them); max, min and products
-// have none, nor have send and recv.
+// float32. Gradients are those of the sum of all ranks' losses: of a sum the sum of the gradients, of a
+// gather the scatter of their sums, and the other way round (as torch.distributed.nn has them); max, min and
+// products have none, nor have send and recv.
 #pragma once
 #include <vector>
 
@@ -43,8 +43,8 @@ Tensor shift(const Tensor& x, IntegerArg by = 1, const Group& = {}, Site = Site:
 /// Waits until all ranks are here. Computes what is pending of this thread's effects.
 void barrier(const Group& = {}, Site = Site::current());
 
-/// Sends x to one rank of the group, which calls recv(). Recorded: the next flush, or barrier, sends. IndexError
-/// for a rank that there isn't, or this one.
+/// Sends x to one rank of the group, which calls recv(). Recorded: the next flush, or barrier, sends.
+/// IndexError for a rank that there isn't, or this one.
 void send(const Tensor& x, IntegerArg to, const Group& = {}, Site = Site::current());
 /// Returns what another rank of the group sends, which must be of this shape and dtype.
 Tensor recv(const Shape& shape, DType dtype, IntegerArg from, const Group& = {}, Site = Site::current());
@@ -74,6 +74,7 @@ Work start_all_reduce(const std::vector<Tensor>& values, ReduceOp = ReduceOp::su
 /// Starts all_gather().
 Work start_all_gather(const Tensor& x, const Group& = {}, Site = Site::current());
 /// Starts reduce_scatter().
-Work start_reduce_scatter(const Tensor& x, ReduceOp = ReduceOp::sum, const Group& = {}, Site = Site::current());
+Work start_reduce_scatter(const Tensor& x, ReduceOp = ReduceOp::sum, const Group& = {},
+                          Site = Site::current());
 
 }  // namespace lazy::distributed

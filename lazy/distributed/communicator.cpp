@@ -137,7 +137,9 @@ void Communicator::wait(uint64_t number, std::span<const jit::Meta> outputs, cha
 }
 
 Communicator::Flight::Flight(Communicator& all, Announcement& own, const std::vector<int>& members)
-    : all_(all), own_(own), number_([&] {
+    : all_(all),
+      own_(own),
+      number_([&] {
         const auto kind = static_cast<Kind>(own.kind);
         const bool pair = kind == Kind::send || kind == Kind::recv;
         const int other = pair ? members.at(static_cast<size_t>(own.root)) : 0;
@@ -198,8 +200,7 @@ void Communicator::exchange(const Announcement& own, std::span<const Outgoing> o
                             std::span<const Incoming> in) {
   {
     const std::lock_guard lock(mutex_);
-    if (!broken_.empty())
-      throw CommunicationError("ranks can't exchange anything any more: " + broken_);
+    if (!broken_.empty()) throw CommunicationError("ranks can't exchange anything any more: " + broken_);
   }
   for (const Outgoing& o : out) metric::add(MetricCounter::collective_bytes, o.bytes);
   const auto check = [&](int from, const Announcement& theirs) {

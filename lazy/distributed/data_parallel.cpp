@@ -14,7 +14,8 @@ struct DataParallel::UnderWay {
 DataParallel::DataParallel(nn::Module& model, const DataParallelOptions& options, Site s)
     : model_(model), options_(options) {
   if (options_.group.size() == 1) return;
-  buckets_ = std::make_unique<detail::GradientBuckets>(model, options_.first_bucket_bytes, options_.bucket_bytes, s);
+  buckets_ =
+      std::make_unique<detail::GradientBuckets>(model, options_.first_bucket_bytes, options_.bucket_bytes, s);
   const no_grad scope;
   detail::take_from_first(model, model.state_dict(s), options_.group, s);
 }
@@ -47,7 +48,8 @@ void DataParallel::backward(const Tensor& loss, Site s) {
     detail::take_from_first(model_, model_.named_buffers(s), options_.group, s);
   }
   under_way_.clear();
-  buckets_->backward(loss, [this](size_t bucket, const Site& at) { send(bucket, at); }, s);
+  buckets_->backward(
+      loss, [this](size_t bucket, const Site& at) { send(bucket, at); }, s);
   const no_grad scope;
   receive(s);
 }

@@ -47,13 +47,11 @@ std::string FlightRecorder::text(int rank, int size, const char* engine) const {
   for (uint64_t n = count_ > kMost ? count_ - kMost : 0; n < count_; ++n) {
     const Flight& f = flights_[n % kMost];
     const auto kind = static_cast<Kind>(f.what.kind);
-    nlohmann::ordered_json one = {{"number", f.what.sequence + 1},
-                                  {"group", f.what.group},
-                                  {"kind", name_of(kind)},
-                                  {"dtype", lazy::name_of(static_cast<DType>(f.what.dtype))},
-                                  {"elements", f.what.elements},
-                                  {"line", f.what.line},
-                                  {"begin_us", us(f.begin)}};
+    nlohmann::ordered_json one = {
+        {"number", f.what.sequence + 1}, {"group", f.what.group},
+        {"kind", name_of(kind)},         {"dtype", lazy::name_of(static_cast<DType>(f.what.dtype))},
+        {"elements", f.what.elements},   {"line", f.what.line},
+        {"begin_us", us(f.begin)}};
     if (f.what.reduction) one["reduction"] = name_of(static_cast<ReduceOp>(f.what.reduction));
     if (f.state != Flight::State::running) one["end_us"] = us(f.end);
     one["state"] = f.state == Flight::State::running ? "running"

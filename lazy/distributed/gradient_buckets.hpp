@@ -1,5 +1,5 @@
-// Sorts the parameters of a model into buckets, whose gradients are exchanged together, and says when those of
-// one are there. Internal to lazy/distributed.
+// Sorts the parameters of a model into buckets, whose gradients are exchanged together, and says when those
+// of one are there. Internal to lazy/distributed.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -51,7 +51,6 @@ class GradientBuckets {
 };
 
 /// Gives what a model holds the values of rank 0 of a group: `state` names parameters and buffers of it.
-void take_from_first(nn::Module& model, const NamedTensors& state, const Group&,
-                     const Site& s);
+void take_from_first(nn::Module& model, const NamedTensors& state, const Group&, const Site& s);
 
 }  // namespace lazy::distributed::detail

@@ -39,8 +39,8 @@ Group new_group(std::vector<int> ranks, Site s) {
   std::vector<int> sorted = ranks;
   std::sort(sorted.begin(), sorted.end());
   if (sorted.front() < 0 || sorted.back() >= world_size())
-    throw Error("new_group: rank " + std::to_string(sorted.front() < 0 ? sorted.front() : sorted.back()) + " of " +
-                    std::to_string(world_size()),
+    throw Error("new_group: rank " + std::to_string(sorted.front() < 0 ? sorted.front() : sorted.back()) +
+                    " of " + std::to_string(world_size()),
                 s);
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
     throw Error("new_group: rank " + std::to_string(*twice) + " comes twice", s);
@@ -66,7 +66,8 @@ Mesh::Mesh(std::vector<Axis> axes, Site s) : axes_(std::move(axes)) {
     product = world;
   }
   if (product != world)
-    throw Error("Mesh: the axes have " + std::to_string(product) + " ranks, the world " + std::to_string(world), s);
+    throw Error(
+        "Mesh: the axes have " + std::to_string(product) + " ranks, the world " + std::to_string(world), s);
   // Rank r is at (r / step) % extent of an axis.
   int step = world;
   for (const auto& [name, extent] : axes_) {

@@ -35,7 +35,8 @@ BatchNormResult sync_batch_norm(Arg arg, const MaybeTensor& running_mean, const 
   const Tensor own_mean = mean(Arg(x, s), Axes(others));
   const Tensor own_var = mean(Arg(square(Arg(x - own_mean.reshape(along, s), s)), s), Axes(others));
   const Tensor count = full({1, 1}, static_cast<double>(n), wide, given.device(s), s);
-  const Tensor own = concat({own_mean.reshape({1, channels}, s), own_var.reshape({1, channels}, s), count}, 1, s);
+  const Tensor own =
+      concat({own_mean.reshape({1, channels}, s), own_var.reshape({1, channels}, s), count}, 1, s);
   const Tensor all = all_gather(own, group, s);
   const Tensor means = all(slice(), slice(0, channels)), vars = all(slice(), slice(channels, 2 * channels));
   const Tensor counts = all(slice(), slice(2 * channels, 2 * channels + 1)).detach(s);

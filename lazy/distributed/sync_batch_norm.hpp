@@ -13,7 +13,8 @@ int sync_batch_norms(nn::Module& model, const Group& = {}, Site = Site::current(
 
 /// Does what batch_norm_training() does, x being a part of the batch: (N, C, ...), N by rank. ShapeError if a
 /// channel has only one element on all ranks together.
-BatchNormResult sync_batch_norm(Arg x, const MaybeTensor& running_mean = {}, const MaybeTensor& running_var = {},
-                                const BatchNormOptions& options = {}, const Group& = {});
+BatchNormResult sync_batch_norm(Arg x, const MaybeTensor& running_mean = {},
+                                const MaybeTensor& running_var = {}, const BatchNormOptions& options = {},
+                                const Group& = {});
 
 }  // namespace lazy::distributed

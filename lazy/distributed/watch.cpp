@@ -77,8 +77,14 @@ struct Known {
 class ProcessWatch final : public Watch {
  public:
   ProcessWatch(Communicator& own, Meeting meeting, double silence)
-      : own_(own), silence_(silence), rank_(meeting.rank()), known_(static_cast<size_t>(meeting.size())),
-        links_(meeting.release()), received_(links_.size()), unsent_(links_.size()), alarm_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      : own_(own),
+        silence_(silence),
+        rank_(meeting.rank()),
+        known_(static_cast<size_t>(meeting.size())),
+        links_(meeting.release()),
+        received_(links_.size()),
+        unsent_(links_.size()),
+        alarm_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     own_.explain_losses([this](int r) {
       const std::lock_guard lock(mutex_);
       const int first = known_[static_cast<size_t>(r)].status.lost;
@@ -135,8 +141,7 @@ class ProcessWatch final : public Watch {
       }
     }
     for (size_t i = 0; i < links_.size(); ++i)
-      if (is_link(i))
-        tell(links_[i].get(), unsent_[i], reports);
+      if (is_link(i)) tell(links_[i].get(), unsent_[i], reports);
   }
 
   /// Sends reports, unless a part of earlier ones is still to go: then only that.
@@ -209,8 +214,7 @@ class ProcessWatch final : public Watch {
       used = patience_.used(number, std::any_of(awaited.begin(), awaited.end(), compiles));
       for (const int r : awaited) {
         const Known& k = known_[static_cast<size_t>(r)];
-        if (k.status.left && used > kLastMessages)
-          why = "rank " + std::to_string(r) + " " + doing_of(r);
+        if (k.status.left && used > kLastMessages) why = "rank " + std::to_string(r) + " " + doing_of(r);
         else if (silence_ > 0 && !k.gone && silent(static_cast<size_t>(r)) > silence_)
           why = "nothing has been heard of rank " + std::to_string(r) + " for " +
                 rounded(silent(static_cast<size_t>(r))) + ": it was stopped, or its machine is gone; it " +
@@ -224,8 +228,7 @@ class ProcessWatch final : public Watch {
       own_.give_up("not in time, " + rounded(own_.timeout()) + ":", [this](const std::vector<int>& ranks) {
         const std::lock_guard lock(mutex_);
         std::string text;
-        for (const int r : ranks)
-          text += " rank " + std::to_string(r) + ", which " + doing_of(r) + ";";
+        for (const int r : ranks) text += " rank " + std::to_string(r) + ", which " + doing_of(r) + ";";
         if (!text.empty()) text.pop_back();
         return text;
       });
@@ -235,9 +238,9 @@ class ProcessWatch final : public Watch {
   Communicator& own_;
   const double silence_;  // seconds
   const int rank_;
-  mutable std::mutex mutex_;  // of known_
-  std::vector<Known> known_;  // by rank
-  std::vector<Fd> links_;     // of rank 0 by rank, of others one
+  mutable std::mutex mutex_;                    // of known_
+  std::vector<Known> known_;                    // by rank
+  std::vector<Fd> links_;                       // of rank 0 by rank, of others one
   std::vector<std::string> received_, unsent_;  // by link: bytes of reports that have come, or gone, in part
   const Fd alarm_;
   Patience patience_;
@@ -247,7 +250,8 @@ class ProcessWatch final : public Watch {
 
 class ThreadWatch final : public Watch {
  public:
-  explicit ThreadWatch(std::vector<Communicator*> ranks) : ranks_(std::move(ranks)), patience_(ranks_.size()) {
+  explicit ThreadWatch(std::vector<Communicator*> ranks)
+      : ranks_(std::move(ranks)), patience_(ranks_.size()) {
     thread_ = quiet_thread([this] { watch(); });
   }
   ~ThreadWatch() override {

@@ -54,8 +54,7 @@ void tell_by_file(const std::string& file, int rank, std::string& place, Clock::
   if (rank == 0) {
     const std::string part = file + "." + std::to_string(::getpid());
     std::ofstream(part) << place << "\n";
-    if (std::rename(part.c_str(), file.c_str()))
-      throw CommunicationError("rank 0 can't write " + file);
+    if (std::rename(part.c_str(), file.c_str())) throw CommunicationError("rank 0 can't write " + file);
     return;
   }
   for (;;) {
@@ -123,8 +122,8 @@ void init(const InitOptions& options, Site s) {
   const auto meet = [&] {
     if (engine == "mpi") return detail::meet_by_plugin(engine, after(timeout));
     if (options.file.empty()) return Meeting::at(host, port, r, n, after(timeout));
-    return Meeting::told([&](std::string& place) { tell_by_file(options.file, r, place, after(timeout)); }, r, n,
-                         after(timeout));
+    return Meeting::told([&](std::string& place) { tell_by_file(options.file, r, place, after(timeout)); }, r,
+                         n, after(timeout));
   };
   located<CommunicationError>(s, [&] {
     of_process = connect(engine, meet(), timeout).release();

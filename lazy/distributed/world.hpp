@@ -24,8 +24,8 @@ struct InitOptions {
   int rank = -1, world_size = -1;  // -1: of RANK and WORLD_SIZE; without these a world of one
   std::string host = {};           // of rank 0; empty: MASTER_ADDR, or 127.0.0.1
   int port = 0;                    // of rank 0; 0: MASTER_PORT, or 29500
-  std::string file = {};           // that all ranks see, and that is not there yet: in the place of host and port
-  double timeout = 0;              // seconds that a rank waits for others; 0: LAZY_COMM_TIMEOUT
+  std::string file = {};  // that all ranks see, and that is not there yet: in the place of host and port
+  double timeout = 0;     // seconds that a rank waits for others; 0: LAZY_COMM_TIMEOUT
 };
 
 /// Connects this process with the others of its world. Error if it is connected already, or if the numbers

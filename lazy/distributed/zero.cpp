@@ -28,13 +28,15 @@ ZeroOptimizer::ZeroOptimizer(nn::Module& model, const Make& make, const ZeroOpti
     inner_ = make(model.named_parameters(s));
     return;
   }
-  buckets_ = std::make_unique<detail::GradientBuckets>(model, options.first_bucket_bytes, options.bucket_bytes, s);
+  buckets_ =
+      std::make_unique<detail::GradientBuckets>(model, options.first_bucket_bytes, options.bucket_bytes, s);
   if (buckets_->size() == 0) throw Error("ZeroOptimizer: the model has no parameters to train", s);
   const no_grad scope;
   detail::take_from_first(model, model.state_dict(s), options.group, s);
   take_shards(s);
   std::vector<std::pair<std::string, ParameterRef>> named;
-  for (size_t b = 0; b < shards_.size(); ++b) named.emplace_back("bucket." + std::to_string(b), shards_[b].ref());
+  for (size_t b = 0; b < shards_.size(); ++b)
+    named.emplace_back("bucket." + std::to_string(b), shards_[b].ref());
   inner_ = make(named);
 }
 
@@ -74,7 +76,8 @@ void ZeroOptimizer::send(size_t bucket, const Site& s) {
   const Tensor like = shard.dtype(s) == gradients[0].dtype(s)
                           ? shard.detach(s)
                           : zeros(shard.shape(s), gradients[0].dtype(s), shard.device(s), s);
-  under_way_.push_back({bucket, detail::start_scatter_flat(gradients, like, ReduceOp::mean, options_.group, s)});
+  under_way_.push_back(
+      {bucket, detail::start_scatter_flat(gradients, like, ReduceOp::mean, options_.group, s)});
   for (const size_t i : (*buckets_)[bucket].parameters) buckets_->parameter(i).set_grad({}, s);
 }
 
@@ -106,13 +109,15 @@ void ZeroOptimizer::backward(const Tensor& loss, Site s) {
     detail::take_from_first(model_, model_.named_buffers(s), options_.group, s);
   }
   under_way_.clear();
-  buckets_->backward(loss, [this](size_t bucket, const Site& at) { send(bucket, at); }, s);
+  buckets_->backward(
+      loss, [this](size_t bucket, const Site& at) { send(bucket, at); }, s);
   const no_grad scope;
   receive(s);
 }
 
 Tensor ZeroOptimizer::clip_grad_norm_(double max_norm, Site s) {
-  if (!(max_norm >= 0)) throw Error("clip_grad_norm_: max_norm is " + std::to_string(max_norm) + ", not >= 0", s);
+  if (!(max_norm >= 0))
+    throw Error("clip_grad_norm_: max_norm is " + std::to_string(max_norm) + ", not >= 0", s);
   const no_grad scope;
   const optim::ParameterList own = inner_->parameters();
   Tensor squares = zeros({}, float32, {}, s);
@@ -123,10 +128,12 @@ Tensor ZeroOptimizer::clip_grad_norm_(double max_norm, Site s) {
     squares = add(Arg(squares, s), Arg(sum(Arg(multiply(Arg(wide, s), Arg(wide, s)), s)), s));
   }
   const Tensor norm = sqrt(Arg(all_reduce(squares, ReduceOp::sum, options_.group, s), s));
-  const Tensor factor = minimum(Arg(divide(Arg(max_norm, s), Arg(add(Arg(norm, s), Arg(1e-6, s)), s)), s), Arg(1.0, s));
+  const Tensor factor =
+      minimum(Arg(divide(Arg(max_norm, s), Arg(add(Arg(norm, s), Arg(1e-6, s)), s)), s), Arg(1.0, s));
   for (const optim::ParameterItem& item : own) {
     const Tensor g = item.parameter->grad(s);
-    if (g.defined()) item.parameter->set_grad(astype(Arg(multiply(Arg(g, s), Arg(factor, s)), s), g.dtype(s)), s);
+    if (g.defined())
+      item.parameter->set_grad(astype(Arg(multiply(Arg(g, s), Arg(factor, s)), s), g.dtype(s)), s);
   }
   return norm;
 }

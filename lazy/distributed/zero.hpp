@@ -10,14 +10,14 @@
 //     optimizer.step();
 //   }
 //
-// The parameters of a bucket lie one behind the other, and are cut evenly into shards, one for each rank, which
-// the inner optimizer trains as one-dimensional parameters. So its rule has to be element by element: SGD, the
-// Adam family, RMSprop, Adagrad; not LAMB, Adafactor or LBFGS, whose norms would be those of shards. step()
-// updates the rank's shard and gathers all. Parameters are equal to the bit on all ranks.
+// The parameters of a bucket lie one behind the other, and are cut evenly into shards, one for each rank,
+// which the inner optimizer trains as one-dimensional parameters. So its rule has to be element by element:
+// SGD, the Adam family, RMSprop, Adagrad; not LAMB, Adafactor or LBFGS, whose norms would be those of shards.
+// step() updates the rank's shard and gathers all. Parameters are equal to the bit on all ranks.
 //
 // Of P bytes of float32 parameters and Adam, a rank of n holds P of parameters, 3 P / n of shards and state,
-// and gradients: P in stage 1; in stage 2 P / n, and those of the buckets that are under way. On one rank it is
-// the inner optimizer.
+// and gradients: P in stage 1; in stage 2 P / n, and those of the buckets that are under way. On one rank it
+// is the inner optimizer.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -50,7 +50,8 @@ class ZeroOptimizer {
   using Make = std::function<std::unique_ptr<optim::Optimizer>(const optim::ParameterList& shards)>;
   /// Gives the parameters and buffers of `model`, which has to stay where it is, the values of rank 0. Error
   /// for a stage other than 1 and 2, and for a model that trains nothing.
-  ZeroOptimizer(nn::Module& model, const Make& make, const ZeroOptions& options = {}, Site s = Site::current());
+  ZeroOptimizer(nn::Module& model, const Make& make, const ZeroOptions& options = {},
+                Site s = Site::current());
   ZeroOptimizer(const ZeroOptimizer&) = delete;
   ~ZeroOptimizer();
 
@@ -85,7 +86,9 @@ class ZeroOptimizer {
   std::vector<Shard> shards() const;
   /// Returns this rank's state: that of the inner optimizer. It belongs to a world of this size.
   NamedTensors state_dict() const { return inner_->state_dict(); }
-  void load_state_dict(const NamedTensors& state, Site s = Site::current()) { inner_->load_state_dict(state, s); }
+  void load_state_dict(const NamedTensors& state, Site s = Site::current()) {
+    inner_->load_state_dict(state, s);
+  }
 
  private:
   struct UnderWay;

@@ -240,6 +240,12 @@ std::string_view host_bytes(const char* op, const Tensor& x, const Site& s, jit:
   return {static_cast<const char*>(jit::contiguous_data(h, jit::Cause::data, s, keep)), count};
 }
 
+std::string unfinished_suffix() {
+  char host[256] = {};
+  (void)::gethostname(host, sizeof host - 1);
+  return std::string(".part-") + host + "-" + std::to_string(::getpid()) + "-";
+}
+
 namespace {
 
 /// Returns the name of a file beside `place` that nobody else writes; empty if the place itself is to be
@@ -248,8 +254,7 @@ std::string beside(const std::string& place) {
   static constinit std::atomic<uint32_t> next{0};
   struct stat status {};
   if (::stat(place.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return {};
-  return place + ".part-" + std::to_string(::getpid()) + "-" +
-         std::to_string(next.fetch_add(1, std::memory_order_relaxed));
+  return place + unfinished_suffix() + std::to_string(next.fetch_add(1, std::memory_order_relaxed));
 }
 
 /// Returns the path of the folder in which a file is.

@@ -125,6 +125,10 @@ uint64_t checked_bytes(const FileBytes&, uint64_t offset, std::span<const int64_
 /// Tensor is default-constructed.
 std::string_view host_bytes(const char* op, const Tensor&, const Site&, jit::BufferRef& keep);
 
+/// Returns what the names of files that this process has not finished have behind that of their place, and
+/// before a number: other hosts that share the folder have other names.
+std::string unfinished_suffix();
+
 /// Writes a file without a name, or beside the place where it is to be, and moves it there when it is whole:
 /// readers of the old one, and mappings of it, keep that. A program that is killed meanwhile leaves nothing,
 /// unless the file system has no files without names. A place that is no regular file (a pipe, /dev/stdout)

@@ -79,6 +79,14 @@ void check_places(const FileBytes& f, uint64_t data, std::vector<Placed> all) {
 
 namespace detail {
 
+const char* safe_name_of(DType t) { return kSafeTypes[rank_of(t)].name; }
+
+std::optional<DType> safe_dtype_of(std::string_view name) {
+  for (const SafeType& t : kSafeTypes)
+    if (t.name == name) return t.dtype;
+  return {};
+}
+
 Safetensors read_safetensors(const FileBytes& f, const MaybeDevice& device) {
   SafeHeader h = read_safe_header(f);
   std::vector<Placed> all;

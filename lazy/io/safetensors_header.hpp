@@ -2,6 +2,7 @@
 // Internal to lazy/io and lazy/pretrained.
 #pragma once
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,10 @@ SafeHeader read_safe_header(const FileBytes&);
 std::map<std::string, std::string> read_safe_index(const FileBytes&);
 /// Returns text as a JSON string. Error if it is not UTF-8.
 std::string json_text(const char* op, const std::string&, const Site&);
+
+/// Returns the format's name of a dtype ("F32"), and the dtype of a name; nothing if no tensor has it.
+const char* safe_name_of(DType);
+std::optional<DType> safe_dtype_of(std::string_view name);
 
 /// Reads a .safetensors file from memory.
 Safetensors read_safetensors(const FileBytes&, const MaybeDevice&);

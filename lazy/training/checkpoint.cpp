@@ -11,6 +11,7 @@
 #include "lazy/io/file.hpp"
 #include "lazy/io/safetensors_header.hpp"
 #include "lazy/ops/creation.hpp"
+#include "lazy/training/shards.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
 #include "support/log.hpp"
@@ -73,15 +74,30 @@ std::vector<std::string> names_in(const std::string& folder, const Site& s) {
   return names;
 }
 
-/// True if the file is one that a program which has ended was writing.
+/// True if the file is one that a program of this host which has ended was writing: of other hosts' programs
+/// nobody here knows if they have.
 bool left_behind(std::string_view name) {
-  constexpr std::string_view kUnfinished = ".part-";
-  const size_t at = name.find(kUnfinished);
+  const std::string own = lazy::detail::unfinished_suffix();  // ".part-host-123-"
+  const std::string_view host = std::string_view(own).substr(0, own.rfind('-', own.size() - 2) + 1);
+  const size_t at = name.find(host);
   if (!name.starts_with(kPrefix) || at == name.npos) return false;
-  const std::string_view rest = name.substr(at + kUnfinished.size());
-  int64_t pid = 0;
-  if (!number_of(rest.substr(0, rest.find('-')), pid) || pid < 1 || pid > INT32_MAX) return false;
+  const std::string_view rest = name.substr(at + host.size());
+  const size_t dash = rest.find('-');
+  int64_t pid = 0, count = 0;
+  if (dash == rest.npos || !number_of(rest.substr(dash + 1), count)) return false;
+  if (!number_of(rest.substr(0, dash), pid) || pid < 1 || pid > INT32_MAX) return false;
   return ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+}
+
+/// Throws unless these can be rows of a value.
+void check_rows(const char* op, const std::string& name, const TensorRows& r, const Site& s) {
+  if (!r.rows.defined()) throw Error(std::string(op) + ": '" + name + "' is an empty tensor", s);
+  const Shape shape = r.rows.shape(s);
+  if (shape.empty()) throw ShapeError(std::string(op) + ": '" + name + "' has no axes, so no rows", s);
+  if (r.begin < 0 || r.begin > r.total || shape[0] > r.total - r.begin)
+    throw IndexError(std::string(op) + ": '" + name + "' has " + std::to_string(shape[0]) + " rows from " +
+                         std::to_string(r.begin) + " on, of " + std::to_string(r.total),
+                     s);
 }
 
 }  // namespace
@@ -122,13 +138,71 @@ Checkpoint& Checkpoint::add_text(const std::string& name, const std::string& tex
 
 bool Checkpoint::contains(const std::string& name) const { return parts_.contains(name); }
 
-Tensor Checkpoint::tensor(const std::string& name, Site s) const { return all_.at(name, s); }
+Checkpoint& Checkpoint::add_rows(const std::string& name, const NamedRows& rows, Site s) {
+  check_new(name, s);
+  for (const auto& [key, part] : rows) check_rows("add_rows", name + "/" + key, part, s);
+  for (const auto& [key, part] : rows) set_rows(name + "/" + key, part);
+  parts_[name] = "tensors";
+  return *this;
+}
+
+Checkpoint& Checkpoint::add_rows(const std::string& name, const TensorRows& rows, Site s) {
+  check_new(name, s);
+  check_rows("add_rows", name, rows, s);
+  set_rows(name, rows);
+  parts_[name] = "tensor";
+  return *this;
+}
+
+void Checkpoint::set_rows(const std::string& name, const TensorRows& rows) {
+  all_.set(name, rows.rows);
+  rows_[name] = {rows.begin, rows.total};
+}
+
+Tensor Checkpoint::rows(const std::string& name, int64_t begin, int64_t end, Site s) const {
+  if (shards_ && shards_->contains(name)) return shards_->read("rows", name, begin, end, s);
+  const Tensor x = tensor(name, s);
+  const Shape shape = x.shape(s);
+  if (shape.empty() || begin < 0 || begin > end || end > shape[0])
+    throw IndexError("rows: " + std::to_string(begin) + " to " + std::to_string(end) + " of '" + name +
+                         "', which is " + to_string(shape),
+                     s);
+  return x(slice(begin, end));
+}
+
+Shape Checkpoint::shape(const std::string& name, Site s) const {
+  if (shards_ && shards_->contains(name)) return shards_->shape(name);
+  if (const auto part = rows_.find(name); part != rows_.end()) {
+    Shape whole = all_.at(name, s).shape(s);
+    whole[0] = part->second.total;
+    return whole;
+  }
+  return all_.at(name, s).shape(s);
+}
+
+Tensor Checkpoint::tensor(const std::string& name, Site s) const {
+  if (shards_ && shards_->contains(name)) return shards_->read("tensor", name, s);
+  if (rows_.contains(name))
+    throw Error("tensor: of '" + name + "' this has some rows: it has to be saved by all ranks before", s);
+  return all_.at(name, s);
+}
+
+NamedTensors Checkpoint::whole_values(const Site& s) const {
+  if (!shards_) return all_;
+  NamedTensors all;
+  for (const std::string& name : shards_->names()) all.set(name, shards_->read("load", name, s));
+  return all;
+}
 
 NamedTensors Checkpoint::tensors(const std::string& name, Site s) const {
   if (!contains(name)) throw IndexError("tensors: the checkpoint has no part '" + name + "'", s);
   NamedTensors part;
+  const std::string prefix = name + "/";
+  if (shards_)
+    for (const std::string& key : shards_->names())
+      if (key.starts_with(prefix)) part.set(key.substr(prefix.size()), tensor(key, s));
   for (const auto& [key, x] : all_)
-    if (key.starts_with(name + "/")) part.set(key.substr(name.size() + 1), x);
+    if (key.starts_with(prefix)) part.set(key.substr(prefix.size()), tensor(key, s));
   return part;
 }
 
@@ -152,16 +226,25 @@ const Checkpoint& Checkpoint::restore(const std::string& name, Generator& g, Sit
 }
 
 void Checkpoint::save(const std::string& path, Site s) const {
+  if (!rows_.empty())
+    throw Error("save: of '" + rows_.begin()->first + "' this has some rows: ShardedFolder writes all ranks'",
+                s);
+  const NamedTensors all = whole_values(s);
   std::vector<Tensor> values;
-  for (const auto& [name, x] : all_) values.push_back(x);
+  for (const auto& [name, x] : all) values.push_back(x);
   lazy::detail::eval(values, s);
   Metadata metadata{{kStep, std::to_string(step_)}};
   for (const auto& [name, what] : parts_) metadata[kPart + name] = what;
-  metadata[kChecksum] = checksum_of("save", all_, metadata, s);
-  lazy::detail::write_safetensors("save", path, all_, metadata, true, s);
+  metadata[kChecksum] = checksum_of("save", all, metadata, s);
+  lazy::detail::write_safetensors("save", path, all, metadata, true, s);
 }
 
 Checkpoint Checkpoint::load(const std::string& path, Site s) {
+  if (std::error_code ignored; fs::is_directory(path, ignored)) {
+    auto shards = std::make_shared<const detail::Shards>("load", path, s);
+    for (const std::string& file : shards->files()) shards->verify("load", file, s);
+    return of(std::move(shards));
+  }
   return read(lazy::detail::open_file("load", path, s, lazy::detail::Access::parts), s);
 }
 
@@ -176,6 +259,13 @@ Checkpoint Checkpoint::read(const lazy::detail::FileBytes& file, const Site& s) 
   c.all_ = read;
   for (const auto& [key, what] : read.metadata)
     if (key.starts_with(kPart)) c.parts_[key.substr(std::string_view(kPart).size())] = what;
+  return c;
+}
+
+Checkpoint Checkpoint::of(std::shared_ptr<const detail::Shards> shards) {
+  Checkpoint c(shards->index().step);
+  c.parts_ = shards->index().parts;
+  c.shards_ = std::move(shards);
   return c;
 }
 

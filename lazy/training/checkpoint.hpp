@@ -14,6 +14,7 @@
 // killed at any moment, or a machine that loses power, leaves whole files.
 #pragma once
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,19 @@ struct FileBytes;
 }
 
 namespace lazy::training {
+
+namespace detail {
+class Shards;
+struct ShardIndex;
+}  // namespace detail
+
+/// Holds rows of a value that is shared out among ranks along its first axis.
+struct TensorRows {
+  Tensor rows;
+  int64_t begin = 0;  // the first one's place in the whole
+  int64_t total = 0;  // rows of the whole
+};
+using NamedRows = std::vector<std::pair<std::string, TensorRows>>;
 
 /// Accepts modules, optimizers, schedules: what gives its state as tensors under names.
 template <class T>
@@ -61,6 +75,10 @@ class Checkpoint {
     if constexpr (requires { x.state_dict(s); }) return add(name, NamedTensors(x.state_dict(s)), s);
     else return add(name, NamedTensors(x.state_dict()), s);
   }
+  /// Adds values of which this rank has some rows: ShardedFolder writes them with those of other ranks, which
+  /// add rows of the same names. ShapeError for a value without axes, IndexError for rows beyond the whole.
+  Checkpoint& add_rows(const std::string& name, const TensorRows& rows, Site s = Site::current());
+  Checkpoint& add_rows(const std::string& name, const NamedRows& rows, Site s = Site::current());
   Checkpoint& add_text(const std::string& name, const std::string& text, Site s = Site::current());
 
   // Read a part, or give it to what it came from. IndexError if there is none of that name; else what
@@ -70,6 +88,10 @@ class Checkpoint {
   Tensor tensor(const std::string& name, Site s = Site::current()) const;
   NamedTensors tensors(const std::string& name, Site s = Site::current()) const;
   std::string text(const std::string& name, Site s = Site::current()) const;
+  /// Return some rows of a value, and the shape of the whole: "part", or "part/name" for one of several. Of
+  /// what ranks have written nothing else is read. IndexError for rows that there are not.
+  Tensor rows(const std::string& name, int64_t begin, int64_t end, Site s = Site::current()) const;
+  Shape shape(const std::string& name, Site s = Site::current()) const;
   const Checkpoint& restore(const std::string& name, Generator& g, Site s = Site::current()) const;
   template <HasLoaderState L>
   const Checkpoint& restore(const std::string& name, L& loader, Site s = Site::current()) const {
@@ -85,20 +107,31 @@ class Checkpoint {
     return *this;
   }
 
-  /// Writes the file, as CheckpointFolder does. Evaluates; IoError.
+  /// Writes the file, as CheckpointFolder does. Evaluates; IoError. Error for rows, of which others have the
+  /// rest.
   void save(const std::string& path, Site s = Site::current()) const;
-  /// Reads a file that save() wrote: tensors are copies. IoError for one that is not whole, or damaged: all
-  /// that is in it has a checksum (in older files the tensors alone).
+  /// Reads a file that save() wrote, or the folder of one that ranks wrote, of which values are read when
+  /// they are asked for: tensors are copies. IoError for one that is not whole, or damaged: all that is in it
+  /// has a checksum (in older files the tensors alone).
   static Checkpoint load(const std::string& path, Site s = Site::current());
 
  private:
   friend class CheckpointFolder;
+  friend class ShardedFolder;
   static Checkpoint read(const lazy::detail::FileBytes&, const Site&);
+  static Checkpoint of(std::shared_ptr<const detail::Shards>);
   void check_new(const std::string& name, const Site&) const;
+  void set_rows(const std::string& name, const TensorRows&);
+  NamedTensors whole_values(const Site&) const;
+  struct Place {
+    int64_t begin, total;  // rows
+  };
 
   int64_t step_;
-  NamedTensors all_;                          // "part" of one tensor, "part/name" of several
-  std::map<std::string, std::string> parts_;  // "tensor", "tensors" or "text:..." by part
+  NamedTensors all_;                              // "part" of one tensor, "part/name" of several
+  std::map<std::string, std::string> parts_;      // "tensor", "tensors" or "text:..." by part
+  std::map<std::string, Place> rows_;             // of the values of which all_ has some rows
+  std::shared_ptr<const detail::Shards> shards_;  // where values are that all_ has not; null: none
 };
 
 struct FolderOptions {

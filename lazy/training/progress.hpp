@@ -17,7 +17,7 @@ namespace lazy::training {
 
 struct ProgressOptions {
   int64_t every = 10;  // steps from one look at the loss to the next, at least 1
-  /// Takes what is shown; none: standard error.
+  /// Takes what is shown; none: standard error, of rank 0 alone.
   std::function<void(std::string_view)> write = {};
   /// Says if a bar can be redrawn; unknown: if standard error is a terminal and no `write` is given.
   enum Terminal { unknown, yes, no } terminal = unknown;

@@ -9,6 +9,7 @@
 
 #include "tools/launch/commands.hpp"
 #include "tools/launch/settings.hpp"
+#include "tools/launch/words.hpp"
 
 namespace lazy::tool {
 namespace {
@@ -70,9 +71,7 @@ int config_command(int argc, char** argv) {
       ->check(CLI::IsMember({"no", "fp16", "bf16"}));
   app.add_option("HOW", how, "`default` writes one rank's settings and asks nothing")
       ->check(CLI::IsMember({"default"}));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) { return app.exit(e) ? 2 : 0; }
+  if (const auto status = parsed(app, argc, argv)) return *status;
   Settings t;
   t.mixed_precision = precision;
   try {

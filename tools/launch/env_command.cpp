@@ -11,6 +11,7 @@
 #include "tools/launch/commands.hpp"
 #include "tools/launch/cores.hpp"
 #include "tools/launch/settings.hpp"
+#include "tools/launch/words.hpp"
 
 namespace lazy::tool {
 namespace {
@@ -31,9 +32,7 @@ void print_settings() {
 int env_command(int argc, char** argv) {
   CLI::App app("Prints versions, processors, GPUs, settings and the variables that are set.",
                "lazy-launch env");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) { return app.exit(e) ? 2 : 0; }
+  if (const auto status = parsed(app, argc, argv)) return *status;
   std::printf("%-14s %s\n", "lazy", LAZY_TOOL_VERSION);
   std::printf("%-14s %s\n", "compiler", __VERSION__);
   std::printf("%-14s %s\n", "processor", cpu_backend::processor_name().c_str());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/launch/commands.hpp"
+#include "tools/launch/words.hpp"
 
 namespace lazy::tool {
 namespace {
@@ -119,9 +120,7 @@ int estimate_command(int argc, char** argv) {
   int world = 1;
   app.add_option("MODEL", path, "a .safetensors file, or a folder of such")->required();
   app.add_option("--world", world, "ranks")->check(CLI::Range(1, 1 << 20));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) { return app.exit(e) ? 2 : 0; }
+  if (const auto status = parsed(app, argc, argv)) return *status;
   Size total;
   for (const fs::path& file : files_of(path)) {
     const json header = header_of(file);

@@ -54,42 +54,56 @@ std::vector<Host> read_hosts(const std::string& path) {
   return hosts;
 }
 
+std::vector<std::string> command_on(const std::string& host, const std::string& rsh, const Launch& l) {
+  std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(),
+                                    "run",
+                                    "--watch-stdin",
+                                    "--nproc",
+                                    std::to_string(l.processes),
+                                    "--host",
+                                    l.host,
+                                    "--port",
+                                    std::to_string(l.port)};
+  if (l.first >= 0)
+    words.insert(words.end(), {"--first-rank", std::to_string(l.first), "--world", std::to_string(l.world)});
+  else
+    words.insert(words.end(),
+                 {"--machines", std::to_string(l.machines), "--machine", std::to_string(l.machine)});
+  if (l.threads) words.insert(words.end(), {"--threads", std::to_string(l.threads)});
+  if (l.heartbeat > 0) words.insert(words.end(), {"--heartbeat", std::to_string(l.heartbeat)});
+  if (l.progress > 0) words.insert(words.end(), {"--progress-timeout", std::to_string(l.progress)});
+  if (l.beat) words.push_back("--beat");
+  if (!l.bind) words.push_back("--no-bind");
+  if (!l.prefix) words.push_back("--no-prefix");
+  if (!l.profile.empty()) words.insert(words.end(), {"--profile", l.profile});
+  words.insert(words.end(), l.command.begin(), l.command.end());
+  std::string text = "cd " + quoted(std::filesystem::current_path().string()) + " && exec env";
+  for (const auto& [name, value] : l.variables) text += " " + quoted(name + "=" + value);
+  for (const std::string& w : words) text += " " + quoted(w);
+  if (host == "localhost") return {"/bin/sh", "-c", text};
+  std::vector<std::string> command;
+  std::istringstream parts(rsh);
+  for (std::string part; parts >> part;) command.push_back(part);
+  command.insert(command.end(), {host, text});
+  return command;
+}
+
 std::vector<std::vector<std::string>> commands_of(const std::vector<Host>& hosts, const std::string& rsh,
-                                                  const Launch& l) {
+                                                  const Launch& launch) {
   for (const Host& h : hosts)
     if (h.slots != hosts[0].slots)
       throw std::runtime_error("hosts have as many ranks each: " + hosts[0].name + " has " +
                                std::to_string(hosts[0].slots) + " slots, " + h.name + " has " +
                                std::to_string(h.slots));
-  const int each = hosts[0].slots ? hosts[0].slots : l.processes;
+  Launch l = launch;
+  if (hosts[0].slots) l.processes = hosts[0].slots;
+  l.machines = static_cast<int>(hosts.size());
+  if (l.host.empty()) l.host = hosts[0].name;
+  if (!l.port) l.port = 29500;
   std::vector<std::vector<std::string>> commands;
   for (size_t i = 0; i < hosts.size(); ++i) {
-    std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(),
-                                      "run",
-                                      "--watch-stdin",
-                                      "--nproc",
-                                      std::to_string(each),
-                                      "--machines",
-                                      std::to_string(hosts.size()),
-                                      "--machine",
-                                      std::to_string(i),
-                                      "--host",
-                                      l.host.empty() ? hosts[0].name : l.host,
-                                      "--port",
-                                      std::to_string(l.port ? l.port : 29500)};
-    if (l.threads) words.insert(words.end(), {"--threads", std::to_string(l.threads)});
-    if (!l.bind) words.push_back("--no-bind");
-    if (!l.prefix) words.push_back("--no-prefix");
-    if (!l.profile.empty()) words.insert(words.end(), {"--profile", l.profile});
-    words.insert(words.end(), l.command.begin(), l.command.end());
-    std::string text = "cd " + quoted(std::filesystem::current_path().string()) + " && exec env";
-    for (const auto& [name, value] : l.variables) text += " " + quoted(name + "=" + value);
-    for (const std::string& w : words) text += " " + quoted(w);
-    std::vector<std::string> command;
-    std::istringstream parts(rsh);
-    for (std::string part; parts >> part;) command.push_back(part);
-    command.insert(command.end(), {hosts[i].name, text});
-    commands.push_back(command);
+    l.machine = static_cast<int>(i);
+    commands.push_back(command_on(hosts[i].name, rsh, l));
   }
   return commands;
 }

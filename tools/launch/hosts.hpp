@@ -23,6 +23,10 @@ std::vector<Host> read_hosts(const std::string& path);
 std::vector<std::vector<std::string>> commands_of(const std::vector<Host>& hosts, const std::string& rsh,
                                                   const Launch& l);
 
+/// Returns what starts the ranks of a launch on one host: `rsh` is called with it and a line for a shell;
+/// localhost has a shell here.
+std::vector<std::string> command_on(const std::string& host, const std::string& rsh, const Launch& l);
+
 /// Returns a word as a POSIX shell reads it.
 std::string quoted(const std::string& word);
 

@@ -4,10 +4,12 @@
 #include <filesystem>
 
 #include "tools/launch/commands.hpp"
+#include "tools/launch/elastic.hpp"
 #include "tools/launch/hosts.hpp"
 #include "tools/launch/manifests.hpp"
 #include "tools/launch/ranks.hpp"
 #include "tools/launch/settings.hpp"
+#include "tools/launch/words.hpp"
 
 namespace lazy::tool {
 namespace {
@@ -28,6 +30,8 @@ struct Options {
   std::string config_file, mixed_precision, print, image = "IMAGE", hostfile, rsh = "ssh";
   int accumulation = 0;  // batches to a step; 0: of the settings
   bool plain = false, no_bind = false;
+  Elastic elastic;
+  double cooldown = -1;  // seconds; below 0: 30 where there are several hosts
 };
 
 void declare(CLI::App& app, Options& o) {
@@ -54,6 +58,33 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag("--watch-stdin", l.watch_stdin, "end when standard input does, as a remote shell's");
   app.add_flag("--no-bind", o.no_bind, "let ranks run on all cores");
   app.add_flag("--no-prefix", o.plain, "print lines as they are, without the rank before them");
+  app.add_option("--min", o.elastic.least, "elastic: go on with so many ranks, when others have failed")
+      ->check(CLI::Range(1, 65536));
+  app.add_option("--max", o.elastic.most, "elastic: run at most so many ranks, on the slots that there are")
+      ->check(CLI::Range(1, 65536));
+  app.add_option("--max-restarts", o.elastic.max_restarts, "elastic: so many times after a failure")
+      ->check(CLI::Range(0, 1 << 30))
+      ->capture_default_str();
+  app.add_option("--host-discovery-script", o.elastic.slots.script,
+                 "elastic: prints HOST:SLOTS lines, the hosts that there are now; called each second");
+  app.add_option("--heartbeat", l.heartbeat,
+                 "elastic: seconds after which a rank that is stopped, or silent, has failed (default: 5)")
+      ->check(CLI::Range(0.1, 1e6));
+  app.add_option("--progress-timeout", l.progress,
+                 "elastic: seconds after which a rank that commits nothing more has failed (default: none)")
+      ->check(CLI::Range(0.1, 1e6));
+  app.add_option("--cooldown", o.cooldown,
+                 "elastic: seconds for which a host that failed is left alone, each time twice as many "
+                 "(default: 30)")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--slots-timeout", o.elastic.slots_timeout,
+                 "elastic: seconds that --min slots are waited for")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  // What one launcher says to another.
+  app.add_option("--first-rank", l.first)->group("");
+  app.add_option("--world", l.world)->group("");
+  app.add_flag("--beat", l.beat)->group("");
   app.add_option("--print", o.print, "print what starts the ranks on a cluster, and start nothing")
       ->check(CLI::IsMember({"kubernetes-mpijob", "kubernetes-job", "slurm"}));
   app.add_option("--image", o.image, "the container image of --print kubernetes-...");
@@ -92,6 +123,27 @@ void read_file(const CLI::App& app, Options& o) {
   apply(app, t, o);
 }
 
+bool is_elastic(const CLI::App& app) {
+  for (const char* const name : {"--min", "--max", "--max-restarts", "--host-discovery-script"})
+    if (app.count(name)) return true;
+  return false;
+}
+
+/// Returns what an elastic launch is, and gives the launch what it needs for that.
+Elastic elastic_of(const CLI::App& app, Options& o) {
+  Elastic& e = o.elastic;
+  Launch& l = o.launch;
+  const bool here = o.hostfile.empty() && e.slots.script.empty();
+  if (!app.count("--max")) e.most = here ? std::max(l.processes, e.least) : 65536;
+  if (!app.count("--min")) e.least = here ? e.most : 1;
+  e.rsh = o.rsh, e.slots.hostfile = o.hostfile;
+  e.slots.slots = here && !app.count("--nproc") ? e.most : l.processes;
+  e.slots.cooldown = here ? 0 : o.cooldown < 0 ? 30 : o.cooldown;
+  if (!app.count("--heartbeat")) l.heartbeat = 5;
+  if (!here && !app.count("--host") && l.host == Launch{}.host) l.host.clear();  // the first host
+  return e;
+}
+
 }  // namespace
 
 int run_command(int argc, char** argv) {
@@ -99,12 +151,19 @@ int run_command(int argc, char** argv) {
   Options o;
   declare(app, o);
   Launch& l = o.launch;
+  if (const std::string wrong = unknown_option(app, argc, argv, true); !wrong.empty()) {
+    std::fprintf(stderr, "lazy-launch: %s\n", wrong.c_str());
+    return 2;
+  }
   try {
     app.parse(argc, argv);
     read_file(app, o);
     if (l.machine < 0 || l.machine >= l.machines)
       throw CLI::ValidationError("--machine",
                                  std::to_string(l.machine) + " of " + std::to_string(l.machines));
+    if (app.count("--min") && app.count("--max") && o.elastic.least > o.elastic.most)
+      throw CLI::ValidationError(
+          "--min", std::to_string(o.elastic.least) + " ranks, of at most " + std::to_string(o.elastic.most));
   } catch (const CLI::ParseError& e) { return app.exit(e) ? 2 : 0; } catch (const SettingsError& e) {
     std::fprintf(stderr, "lazy-launch: %s\n", e.what());
     return 2;
@@ -114,6 +173,7 @@ int run_command(int argc, char** argv) {
   if (!o.mixed_precision.empty()) l.variables.emplace_back("ACCELERATE_MIXED_PRECISION", o.mixed_precision);
   if (o.accumulation)
     l.variables.emplace_back("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", std::to_string(o.accumulation));
+  if (o.print.empty() && !l.watch_stdin && is_elastic(app)) return run_elastic(elastic_of(app, o), l);
   if (o.print.empty() && !o.hostfile.empty() && !l.watch_stdin) {
     if (!app.count("--host") && l.host == Launch{}.host) l.host.clear();  // the first host
     return run_machines(commands_of(read_hosts(o.hostfile), o.rsh, l));

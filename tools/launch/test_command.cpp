@@ -10,6 +10,7 @@
 #include "lazy/optim/optim.hpp"
 #include "tools/launch/commands.hpp"
 #include "tools/launch/ranks.hpp"
+#include "tools/launch/words.hpp"
 
 namespace lazy::tool {
 namespace {
@@ -81,9 +82,7 @@ int test_command(int argc, char** argv) {
   Launch l;
   l.processes = 2;
   app.add_option("--nproc", l.processes, "ranks")->check(CLI::Range(1, 64))->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) { return app.exit(e) ? 2 : 0; }
+  if (const auto status = parsed(app, argc, argv)) return *status;
   l.prefix = false;
   l.command = {std::filesystem::read_symlink("/proc/self/exe").string(), "test-rank"};
   return run_ranks(l);

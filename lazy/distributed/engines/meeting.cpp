@@ -108,7 +108,8 @@ Meeting Meeting::told(const std::function<void(std::string&)>& tell, int rank, i
 std::vector<std::string> Meeting::gather(const std::string& own, Clock::time_point deadline) {
   std::vector<std::string> all{own};
   if (rank_ == 0) {
-    for (int r = 1; r < size_; ++r) all.push_back(receive_text(links_[static_cast<size_t>(r)].get(), deadline));
+    for (int r = 1; r < size_; ++r)
+      all.push_back(receive_text(links_[static_cast<size_t>(r)].get(), deadline));
     for (int r = 1; r < size_; ++r)
       for (const std::string& text : all) send_text(links_[static_cast<size_t>(r)].get(), text, deadline);
     return all;

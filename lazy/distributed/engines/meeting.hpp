@@ -1,5 +1,5 @@
-// Brings the ranks of a world together: each connects to rank 0, which tells all what each has to say, such as
-// where it listens. The connections stay open; watch.hpp uses them. Internal to lazy/distributed.
+// Brings the ranks of a world together: each connects to rank 0, which tells all what each has to say, such
+// as where it listens. The connections stay open; watch.hpp uses them. Internal to lazy/distributed.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// Opens the shared objects of engines of others: beside the program, beside the library, where the library was
-// built, and where the linker looks.
+// Opens the shared objects of engines of others: beside the program, beside the library, where the library
+// was built, and where the linker looks.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -67,8 +67,7 @@ const Plugin& plugin(const std::string& name) {
 
 const Plugin& usable(const std::string& name) {
   const Plugin& p = plugin(name);
-  if (!p.why.empty())
-    throw CommunicationError("LAZY_COMM=" + name + ": the engine can't be used: " + p.why);
+  if (!p.why.empty()) throw CommunicationError("LAZY_COMM=" + name + ": the engine can't be used: " + p.why);
   return p;
 }
 

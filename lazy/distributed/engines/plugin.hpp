@@ -12,7 +12,8 @@ struct EngineRequest {
   const Gather* gather = nullptr;  // null for an engine that knows the world by itself
 };
 
-/// Changes whenever engine.hpp or this header does in a way that matters: objects of other builds are refused.
+/// Changes whenever engine.hpp or this header does in a way that matters: objects of other builds are
+/// refused.
 inline constexpr uint64_t kPluginVersion = 1'000'000 + sizeof(Announcement) * 1000 + sizeof(EngineRequest);
 
 extern "C" {

@@ -99,8 +99,8 @@ class Threads final : public Engine {
   template <class Condition>
   void wait(std::unique_lock<std::mutex>& lock, int peer, Condition&& done) {
     const auto p = static_cast<size_t>(peer);
-    room_->changed.wait(
-        lock, [&] { return done() || stopped_ || room_->gone[p] || !room_->failed[p].empty(); });
+    room_->changed.wait(lock,
+                        [&] { return done() || stopped_ || room_->gone[p] || !room_->failed[p].empty(); });
     if (done()) return;
     if (!room_->failed[p].empty()) fail(peer);
     if (room_->gone[p]) throw PeerLost(peer, "rank " + std::to_string(peer) + " is gone");

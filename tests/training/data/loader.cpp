@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(wrong_options) {
   THROWS(ShapeError, DataLoader(Squares{4}, {.workers = -1}), "DataLoader: -1 workers");
   THROWS(ShapeError, DataLoader(Squares{4}, {.prefetch = 0}), "DataLoader: 0 batches ahead for each worker");
   THROWS(ShapeError, data::LoaderState::from_tensor(zeros({4}, uint64)),
-         "from_tensor: a loader's state has shape [7] or [5], not [4]");
+         "from_tensor: a loader's state has shape [8] or [6], not [4]");
   THROWS(DtypeError, data::LoaderState::from_tensor(zeros({5})),
          "from_tensor: a loader's state is uint64, not float32");
   DataLoader loader(Squares{4});

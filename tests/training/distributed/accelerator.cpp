@@ -4,6 +4,7 @@
 #include "lazy/training/accelerator.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 
 #include "lazy/data/data.hpp"
 #include "lazy/lazy.hpp"
@@ -141,21 +142,25 @@ BOOST_AUTO_TEST_CASE(states) {
     if (accelerator.is_main_process()) saved = weights_of(net);
     accelerator.wait_for_everyone();
   });
-  // On another number of ranks.
-  distributed::run_ranks(3, [&] {
-    Accelerator accelerator;
-    Net net;
-    const auto optimizer = set_up(net, 0.1);
-    Generator draws(1);
-    accelerator.prepare(net, *optimizer);
-    accelerator.register_for_checkpointing("draws", draws);
-    const auto step = accelerator.load_state(folder / "state");
-    check(step && *step == 3, "the step");
-    check(weights_of(net) == saved, "the weights");
-    Generator same(4);
-    for (int i = 0; i < 3; ++i) (void)rand(same, {3}).eval();
-    check(rand(draws, {3}).to_vector<float>() == rand(same, {3}).to_vector<float>(), "the draws");
-  });
+  // On another number of ranks, and after each on another one; one rank writes a file.
+  for (const int ranks : {3, 4, 1, 2})
+    distributed::run_ranks(ranks, [&] {
+      Accelerator accelerator({.asynchronous_saves = ranks == 4});
+      Net net;
+      const auto optimizer = set_up(net, 0.1);
+      Generator draws(1);
+      accelerator.prepare(net, *optimizer);
+      accelerator.register_for_checkpointing("draws", draws);
+      const auto step = accelerator.load_state(folder / "state");
+      check(step && *step == (ranks == 3 ? 3 : ranks == 4 ? 4 : ranks == 1 ? 5 : 6), "the step");
+      check(weights_of(net) == saved, "the weights");
+      Generator same(4);
+      for (int i = 0; i < 3; ++i) (void)rand(same, {3}).eval();
+      check(same.position() == draws.position() && same.seed() == draws.seed(), "the draws");
+      const std::string path = accelerator.save_state(folder / "state", *step + 1);
+      accelerator.wait_for_saves();
+      check(std::filesystem::is_directory(path) == (ranks > 1), "a file on one rank");
+    });
 }
 
 BOOST_AUTO_TEST_CASE(metrics_without_repeats) {

@@ -343,7 +343,8 @@ BOOST_AUTO_TEST_CASE(groups) {
       check(all_of(distributed::all_gather(full({1}, static_cast<float>(me)), some)) ==
                 std::vector<double>{3, 0, 1},
             "in the order of the group");
-      check(all_of(distributed::broadcast(full({1}, static_cast<float>(me)), 0, some))[0] == 3, "from its first");
+      check(all_of(distributed::broadcast(full({1}, static_cast<float>(me)), 0, some))[0] == 3,
+            "from its first");
     }
     check(sum({}) == 15, "of all");
     const auto alone = distributed::new_group({0});
@@ -413,8 +414,9 @@ BOOST_AUTO_TEST_CASE(what_ranks_did_is_known) {
     distributed::barrier();
     const std::string text = distributed::recent_collectives();
     for (const std::string& part :
-         {std::string("\"kind\": \"all_reduce\""), std::string("\"elements\": 3"), std::string("\"state\": \"done\""),
-          "collectives.cpp:" + std::to_string(line), std::string("\"kind\": \"barrier\"")})
+         {std::string("\"kind\": \"all_reduce\""), std::string("\"elements\": 3"),
+          std::string("\"state\": \"done\""), "collectives.cpp:" + std::to_string(line),
+          std::string("\"kind\": \"barrier\"")})
       check(text.find(part) != std::string::npos, part + " in " + text);
     check(std::string(distributed::engine()) == "threads", "engine");
   });

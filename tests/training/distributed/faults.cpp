@@ -1,5 +1,5 @@
-// Tests what ranks that wait are told when another one stops, dies, leaves, or does not come: in time, on each
-// engine between processes, with its number, what it was doing and the line.
+// Tests what ranks that wait are told when another one stops, dies, leaves, or does not come: in time, on
+// each engine between processes, with its number, what it was doing and the line.
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
@@ -88,12 +88,11 @@ BOOST_AUTO_TEST_CASE(the_others_are_told) {
 BOOST_AUTO_TEST_CASE(worlds_that_differ) {
   const std::string port = std::to_string(test::next_port());
   const auto start = [&](int r, const char* size, const char* engine) {
-    return test::start_again("distributed_faults/does_not_meet",
-                             {{"LAZY_TEST_RANKS", "2"},
-                              {"RANK", std::to_string(r)},
-                              {"WORLD_SIZE", size},
-                              {"MASTER_PORT", port},
-                              {"LAZY_COMM", engine}});
+    return test::start_again("distributed_faults/does_not_meet", {{"LAZY_TEST_RANKS", "2"},
+                                                                  {"RANK", std::to_string(r)},
+                                                                  {"WORLD_SIZE", size},
+                                                                  {"MASTER_PORT", port},
+                                                                  {"LAZY_COMM", engine}});
   };
   for (const pid_t child : {start(0, "2", "tcp"), start(1, "3", "tcp")}) test::wait_for(child, "sizes");
   if (test::engines().size() > 1 && test::engines()[1] == "gloo")

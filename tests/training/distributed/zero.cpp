@@ -1,5 +1,5 @@
-// Tests sharded optimizers: the losses of one rank with whole batches, equal to the bit on all ranks; memory by
-// formula; accumulation, clipping, 16-bit parameters. And batch norms with the statistics of all ranks.
+// Tests sharded optimizers: the losses of one rank with whole batches, equal to the bit on all ranks; memory
+// by formula; accumulation, clipping, 16-bit parameters. And batch norms with the statistics of all ranks.
 #include "lazy/distributed/zero.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -92,8 +92,8 @@ Trained train(const How& how, int steps, int64_t n) {
       const Tensor x = drawn(i * how.batches + k, {n, 11}), y = argmax(x(_, slice(0, 5)), 1);
       const int64_t share = n / ranks;
       const Slice mine = slice(me * share, (me + 1) * share);
-      const Tensor loss =
-          cross_entropy(net(x(mine).astype(how.dtype)).astype(float32), y(mine)) / static_cast<float>(how.batches);
+      const Tensor loss = cross_entropy(net(x(mine).astype(how.dtype)).astype(float32), y(mine)) /
+                          static_cast<float>(how.batches);
       if (k + 1 < how.batches) {
         const auto scope = optimizer.no_sync();
         optimizer.backward(loss);
@@ -122,7 +122,8 @@ BOOST_AUTO_TEST_CASE(as_one_rank_with_whole_batches) {
       all.push_back({optimizer, stage, 3, true, float32, 1000});
     }
   all.push_back({"AdamW", 2, 1, false, bfloat16, 1000});
-  for (const How& how : all) BOOST_TEST_CONTEXT(how.optimizer << ", stage " << how.stage << " x " << how.batches) {
+  for (const How& how : all)
+    BOOST_TEST_CONTEXT(how.optimizer << ", stage " << how.stage << " x " << how.batches) {
       const Trained alone = train(how, 30, 24);
       const float near = how.dtype == float32 ? 1e-5f : 3e-2f;
       for (const int ranks : {2, 3, 4}) {
@@ -143,7 +144,8 @@ BOOST_AUTO_TEST_CASE(a_rank_holds_its_share) {
     distributed::run_ranks(ranks, [&] {
       Net net;
       net.load_state_dict(first_values<Net>());
-      ZeroOptimizer optimizer(net, make_of("AdamW", false), {.bucket_bytes = 3000, .first_bucket_bytes = 1000});
+      ZeroOptimizer optimizer(net, make_of("AdamW", false),
+                              {.bucket_bytes = 3000, .first_bucket_bytes = 1000});
       optimizer.backward(sum(net(drawn(1, {4, 11}))));
       optimizer.step();
       int64_t parameters = 0, own = 0, state = 0;
@@ -177,7 +179,9 @@ BOOST_AUTO_TEST_CASE(mistakes) {
     try {
       ZeroOptimizer z(frozen, make_of("SGD", false));
       check(false, "nothing was thrown");
-    } catch (const Error& e) { check(std::string(e.what()).find("no parameters") != std::string::npos, e.what()); }
+    } catch (const Error& e) {
+      check(std::string(e.what()).find("no parameters") != std::string::npos, e.what());
+    }
   });
 }
 
@@ -219,7 +223,9 @@ BOOST_AUTO_TEST_CASE(batch_norms_of_all_ranks) {
     try {
       (void)distributed::sync_batch_norm(ones({3}));
       check(false, "nothing was thrown");
-    } catch (const ShapeError& e) { check(std::string(e.what()).find("(N, C, ...)") != std::string::npos, e.what()); }
+    } catch (const ShapeError& e) {
+      check(std::string(e.what()).find("(N, C, ...)") != std::string::npos, e.what());
+    }
   });
 }
 

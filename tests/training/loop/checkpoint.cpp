@@ -253,16 +253,20 @@ BOOST_AUTO_TEST_CASE(what_killed_programs_left_is_removed) {
   const pid_t gone = test::fork_child();
   if (gone == 0) _exit(0);
   waitpid(gone, nullptr, 0);
-  const std::string dead =
-                        folder / ("checkpoint-000000000001.safetensors.part-" + std::to_string(gone) + "-0"),
-                    alive = folder /
-                            ("checkpoint-000000000001.safetensors.part-" + std::to_string(getpid()) + "-0"),
-                    other = folder / ("x.part-" + std::to_string(gone) + "-0");
-  for (const std::string& path : {dead, alive, other}) std::ofstream(path) << "x";
+  char host[256] = {};
+  BOOST_REQUIRE(gethostname(host, sizeof host - 1) == 0);
+  const auto part = [&](const std::string& of, const std::string& where, pid_t process) {
+    return folder / (of + ".part-" + where + "-" + std::to_string(process) + "-0");
+  };
+  const std::string file = "checkpoint-000000000001.safetensors";
+  const std::string dead = part(file, host, gone), alive = part(file, host, getpid()),
+                    other = part("x", host, gone), elsewhere = part(file, "another-host", gone);
+  for (const std::string& path : {dead, alive, other, elsewhere}) std::ofstream(path) << "x";
   const CheckpointFolder runs(folder.path());
   BOOST_TEST(!std::filesystem::exists(dead));
   BOOST_TEST(std::filesystem::exists(alive));
   BOOST_TEST(std::filesystem::exists(other));
+  BOOST_TEST(std::filesystem::exists(elsewhere));
   BOOST_TEST(runs.steps().empty());
 }
 

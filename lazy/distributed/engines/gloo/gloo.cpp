@@ -1,5 +1,5 @@
-// Connects processes by Gloo, as a shared object of its own. Only its sending and receiving is used: the order
-// of sums is ours.
+// Connects processes by Gloo, as a shared object of its own. Only its sending and receiving is used: the
+// order of sums is ours.
 #include <gloo/common/error.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/store.h>
@@ -103,9 +103,7 @@ class Gloo final : public Engine {
         wait(*words[i], out[i].to, false);
         if (out[i].bytes) wait(*data[i], out[i].to, false);
       }
-    } catch (const Stopped&) {
-      throw;
-    } catch (const PeerLost&) {
+    } catch (const Stopped&) { throw; } catch (const PeerLost&) {
       throw;
     } catch (...) {
       // An announcement leaves only once its receiver is ready for it.
