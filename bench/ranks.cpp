@@ -82,15 +82,23 @@ void run_rank(const Asked& asked, int out) {
   if (asked.model == "resnet") {
     models::ResNet model = models::resnet18(100);
     const Tensor x = randn({8, 3, 96, 96}).eval(), y = arange(0, 8).eval();
-    train(model, asked, [&](auto& m) { return cross_entropy(m(x), y); }, out);
+    train(
+        model, asked, [&](auto& m) { return cross_entropy(m(x), y); }, out);
   } else if (asked.model == "gpt") {
-    models::GPT2 model({.vocab_size = 4096, .n_positions = 256, .n_embd = 384, .n_layer = 6, .n_head = 6, .dropout = 0});
+    models::GPT2 model(
+        {.vocab_size = 4096, .n_positions = 256, .n_embd = 384, .n_layer = 6, .n_head = 6, .dropout = 0});
     const Tensor x = (arange(0, 4 * 128) % 4096).reshape({4, 128}).eval();
-    train(model, asked, [&](auto& m) { return cross_entropy(m(x).reshape({-1, 4096}), x.reshape({-1})); }, out);
+    train(
+        model, asked,
+        [&](auto& m) {
+          return cross_entropy(m(x).reshape({-1, 4096}), x.reshape({-1}));
+        },
+        out);
   } else {
     Mlp model;
     const Tensor x = randn({128, 1024}).eval(), y = (arange(0, 128) % 10).eval();
-    train(model, asked, [&](auto& m) { return cross_entropy(m(x), y); }, out);
+    train(
+        model, asked, [&](auto& m) { return cross_entropy(m(x), y); }, out);
   }
   distributed::finalize();
 }
@@ -144,10 +152,11 @@ int main(int argc, char** argv) {
   if (const char* const out = std::getenv("BENCH_OUT")) return run_rank(asked, std::atoi(out)), 0;
   for (int round = 0; round < 3; ++round) {
     const Measured one = run(asked, 1, argv), many = run(asked, asked.ranks, argv);
-    std::printf("%s: 1 rank %.1f ms, %d ranks %.1f ms, %.2f times the examples; waits %.1f ms, sends %.1f MB a step; "
-                "peak %.0f MB, alone %.0f MB\n",
-                asked.model.c_str(), one.ms, asked.ranks, many.ms, asked.ranks * one.ms / many.ms, many.wait_ms,
-                many.sent_mb, many.peak_mb, one.peak_mb);
+    std::printf(
+        "%s: 1 rank %.1f ms, %d ranks %.1f ms, %.2f times the examples; waits %.1f ms, sends %.1f MB a step; "
+        "peak %.0f MB, alone %.0f MB\n",
+        asked.model.c_str(), one.ms, asked.ranks, many.ms, asked.ranks * one.ms / many.ms, many.wait_ms,
+        many.sent_mb, many.peak_mb, one.peak_mb);
     std::fflush(stdout);
   }
 }
