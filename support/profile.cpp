@@ -93,9 +93,12 @@ Recorder& recorder() {
 /// Writes the trace as JSON: one event a line, in Chrome's format.
 class JsonWriter final : public Writer {
  public:
-  JsonWriter(files::Output& file, Ticks start, double ns_per_tick, int process)
+  /// `began`: nanoseconds since 1970 at `start`, by which traces of several processes come to one clock.
+  JsonWriter(files::Output& file, Ticks start, int64_t began, double ns_per_tick, int process)
       : file_(file), start_(start), ns_per_tick_(ns_per_tick), process_(process) {
-    out_ = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"producer\":\"lazy\",\"format\":1},\"traceEvents\":[";
+    out_ =
+        "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"producer\":\"lazy\",\"format\":1,\"began_unix_ns\":" +
+        std::to_string(began) + "},\"traceEvents\":[";
   }
   void event(const Event& e) override {
     const Kind& k = *e.kind;
@@ -222,7 +225,10 @@ double pace(const Recorder& r) {
 
 /// Closes the file; the caller holds the lock. False if something could not be written.
 bool write(Recorder& r) {
-  JsonWriter out(*r.file, r.start, pace(r), r.process);
+  const int64_t unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                              std::chrono::system_clock::now().time_since_epoch())
+                              .count();
+  JsonWriter out(*r.file, r.start, unix_ns - (clock_ns() - r.start_ns), pace(r), r.process);
   out.name_of("process_name", r.process, "lazy");
   int workers = 0, others = 0;
   for (const Track* t : r.tracks) {

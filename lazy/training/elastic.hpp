@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "lazy/training/accelerator.hpp"
+#include "support/error.hpp"
 
 namespace lazy::training {
 

@@ -8,18 +8,12 @@
 #include <cstdlib>
 
 #include "tools/launch/cores.hpp"
+#include "tools/launch/traces.hpp"
 
 namespace lazy::tool {
 namespace {
 
 void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
-
-/// Returns "trace.rank3.json" of "trace.json".
-std::string profile_of(const std::string& file, int rank) {
-  const size_t dot = file.find_last_of("./");
-  const size_t at = dot == std::string::npos || file[dot] == '/' ? file.size() : dot;
-  return file.substr(0, at) + ".rank" + std::to_string(rank) + file.substr(at);
-}
 
 /// Gives this process what a rank finds: its cores and its environment.
 void become(const Process& rank, int local, const Launch& l, int port) {
@@ -32,7 +26,7 @@ void become(const Process& rank, int local, const Launch& l, int port) {
   set("MASTER_ADDR", l.host), set("MASTER_PORT", std::to_string(port));
   if (l.threads || !std::getenv("LAZY_NUM_THREADS")) set("LAZY_NUM_THREADS", std::to_string(threads));
   for (const auto& [name, value] : l.variables) set(name.c_str(), value);
-  if (!l.profile.empty()) set("LAZY_PROFILE", profile_of(l.profile, rank.number));
+  if (!l.profile.empty()) set("LAZY_PROFILE", trace_of_rank(l.profile, rank.number));
 }
 
 /// Drops what standard input has, and tells if it has ended. `change`: whether a change was announced.

@@ -9,6 +9,7 @@
 #include "tools/launch/manifests.hpp"
 #include "tools/launch/ranks.hpp"
 #include "tools/launch/settings.hpp"
+#include "tools/launch/traces.hpp"
 #include "tools/launch/words.hpp"
 
 namespace lazy::tool {
@@ -24,6 +25,8 @@ constexpr const char* kFooter =
     "environment, which distributed::init() reads. When one fails the others end, and its last lines are\n"
     "shown. Exit status: 0; that of the first rank that failed, 128 and the signal's number if it was one; "
     "127\nwhere the program can't be run.";
+
+constexpr int kMostRanks = 65536;  // whose traces are looked for
 
 struct Options {
   Launch launch;
@@ -144,6 +147,14 @@ Elastic elastic_of(const CLI::App& app, Options& o) {
   return e;
 }
 
+int launch(const CLI::App& app, Options& o) {
+  Launch& l = o.launch;
+  if (!l.watch_stdin && is_elastic(app)) return run_elastic(elastic_of(app, o), l);
+  if (o.hostfile.empty() || l.watch_stdin) return run_ranks(l);
+  if (!app.count("--host") && l.host == Launch{}.host) l.host.clear();  // the first host
+  return run_machines(commands_of(read_hosts(o.hostfile), o.rsh, l));
+}
+
 }  // namespace
 
 int run_command(int argc, char** argv) {
@@ -173,12 +184,13 @@ int run_command(int argc, char** argv) {
   if (!o.mixed_precision.empty()) l.variables.emplace_back("ACCELERATE_MIXED_PRECISION", o.mixed_precision);
   if (o.accumulation)
     l.variables.emplace_back("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", std::to_string(o.accumulation));
-  if (o.print.empty() && !l.watch_stdin && is_elastic(app)) return run_elastic(elastic_of(app, o), l);
-  if (o.print.empty() && !o.hostfile.empty() && !l.watch_stdin) {
-    if (!app.count("--host") && l.host == Launch{}.host) l.host.clear();  // the first host
-    return run_machines(commands_of(read_hosts(o.hostfile), o.rsh, l));
+  if (o.print.empty()) {
+    const auto begun = std::filesystem::file_time_type::clock::now();
+    const int status = launch(app, o);
+    // One for all machines: those of others are seen where they share the folder.
+    if (!l.profile.empty() && !l.watch_stdin) merge_traces(l.profile, kMostRanks, begun);
+    return status;
   }
-  if (o.print.empty()) return run_ranks(l);
   std::fputs(manifest(o.print, l, o.image).c_str(), stdout);
   return 0;
 }
