@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 #include <vector>
 
 #include "jit/core/bytes.hpp"
 #include "lazy/distributed/communicator.hpp"
+#include "lazy/distributed/sums/combine.hpp"
 #include "support/error.hpp"
-#include "support/fp16.hpp"
 #include "support/hash.hpp"
 
 namespace lazy::distributed::detail {
@@ -24,75 +23,6 @@ int64_t elements_of(std::span<const Meta> all) {
   int64_t n = 0;
   for (const Meta& m : all) n += numel(m.shape);
   return n;
-}
-
-/// Adds and multiplies; integers wrap.
-template <class T>
-T sum_of(T a, T b) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  else return a + b;
-}
-template <class T>
-T product_of(T a, T b) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  else return a * b;
-}
-
-/// Combines b into a. Sums of 16-bit floats are wider: they have a form of their own.
-template <class T>
-void combine(ReduceOp r, T* a, const T* b, int64_t n) {
-  switch (r) {
-    case ReduceOp::min:
-      for (int64_t i = 0; i < n; ++i) a[i] = b[i] < a[i] || b[i] != b[i] ? b[i] : a[i];
-      return;
-    case ReduceOp::max:
-      for (int64_t i = 0; i < n; ++i) a[i] = b[i] > a[i] || b[i] != b[i] ? b[i] : a[i];
-      return;
-    case ReduceOp::prod:
-      for (int64_t i = 0; i < n; ++i) a[i] = product_of(a[i], b[i]);
-      return;
-    default:
-      for (int64_t i = 0; i < n; ++i) a[i] = sum_of(a[i], b[i]);
-  }
-}
-
-template <class T>
-void combine_all(ReduceOp r, std::span<const char* const> from, char* to, int64_t n) {
-  std::memcpy(to, from[0], static_cast<size_t>(n) * sizeof(T));
-  for (size_t k = 1; k < from.size(); ++k)
-    combine(r, reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from[k]), n);
-}
-
-template <class T>
-void combine_half(ReduceOp r, std::span<const char* const> from, char* to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    float all = static_cast<float>(reinterpret_cast<const T*>(from[0])[i]);
-    for (size_t k = 1; k < from.size(); ++k) {
-      const float next = static_cast<float>(reinterpret_cast<const T*>(from[k])[i]);
-      combine(r, &all, &next, 1);
-    }
-    reinterpret_cast<T*>(to)[i] = T(all);
-  }
-}
-
-/// Combines the n elements of each rank, in the order of the ranks.
-void combine_ranks(DType t, ReduceOp r, std::span<const char* const> from, char* to, int64_t n) {
-  switch (t) {
-    case DType::float32: return combine_all<float>(r, from, to, n);
-    case DType::float64: return combine_all<double>(r, from, to, n);
-    case DType::float16: return combine_half<float16_t>(r, from, to, n);
-    case DType::bfloat16: return combine_half<bfloat16_t>(r, from, to, n);
-    case DType::int8: return combine_all<int8_t>(r, from, to, n);
-    case DType::uint8: return combine_all<uint8_t>(r, from, to, n);
-    case DType::int16: return combine_all<int16_t>(r, from, to, n);
-    case DType::uint16: return combine_all<uint16_t>(r, from, to, n);
-    case DType::int32: return combine_all<int32_t>(r, from, to, n);
-    case DType::uint32: return combine_all<uint32_t>(r, from, to, n);
-    case DType::int64: return combine_all<int64_t>(r, from, to, n);
-    default: return combine_all<uint64_t>(r, from, to, n);
-  }
 }
 
 int64_t work_elements(const CollectiveAttributes& a, int64_t n, int64_t width) {
@@ -207,11 +137,10 @@ void Collective::combine(const std::vector<Outgoing>& out, const char* own, int6
   int64_t at = count_;
   for (int r = 0; r < ranks_; ++r) {
     char* const part = work(at);
-    parts[static_cast<size_t>(r)] = part;
+    parts[static_cast<size_t>(r)] = r == me_ ? own : part;
     at += length;
     if (r != me_) in.push_back({r, part, bytes(length)});
   }
-  std::memcpy(work(count_ + me_ * length), own, bytes(length));  // `to` may be where it is
   exchange(out, in);
   combine_ranks(type_, attributes_.how(), parts, to, length);
 }

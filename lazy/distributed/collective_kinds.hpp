@@ -2,11 +2,9 @@
 #pragma once
 #include <cstdint>
 
+#include "lazy/distributed/sums/reduce_op.hpp"
+
 namespace lazy::distributed {
-
-/// Says how the values of all ranks become one. mean: their sum over the number of ranks.
-enum class ReduceOp : uint8_t { none, sum, mean, min, max, prod };
-
 namespace detail {
 
 enum class Kind : uint8_t {

@@ -17,6 +17,8 @@
 namespace lazy::distributed::detail {
 namespace {
 
+constexpr size_t kMostFree = 16;  // pieces of memory that are kept
+
 std::string described(int rank, const Announcement& a) {
   return "rank " + std::to_string(rank) + " is at " + describe(a);
 }
@@ -101,9 +103,25 @@ void Communicator::drain() noexcept {
   } catch (const std::exception&) {}  // it throws nothing of its own
 }
 
+WorkMemory Communicator::take_memory(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  auto best = free_.end();
+  for (auto m = free_.begin(); m != free_.end(); ++m)
+    if (m->bytes >= bytes && m->bytes / 2 <= bytes && (best == free_.end() || m->bytes < best->bytes))
+      best = m;
+  if (best == free_.end()) {
+    // What fits nothing that comes is not kept for ever.
+    if (free_.size() >= kMostFree) free_.erase(free_.begin());
+    return {std::unique_ptr<char[]>(new char[bytes]), bytes};
+  }
+  WorkMemory taken = std::move(*best);
+  free_.erase(best);
+  return taken;
+}
+
 uint64_t Communicator::start(std::unique_ptr<Collective> collective, const char* const* in) {
-  std::unique_ptr<char[]> memory(new char[collective->work_bytes()]);
-  collective->pack(in, memory.get());
+  WorkMemory memory = take_memory(collective->work_bytes());
+  collective->pack(in, memory.at.get());
   Collective* const c = collective.get();
   const uint64_t number = in_order_.start([c] { c->run(); });
   const std::lock_guard lock(mutex_);
@@ -114,7 +132,7 @@ uint64_t Communicator::start(std::unique_ptr<Collective> collective, const char*
 
 void Communicator::wait(uint64_t number, std::span<const jit::Meta> outputs, char* const* out) {
   std::unique_ptr<Collective> collective;
-  std::unique_ptr<char[]> memory;
+  WorkMemory memory;
   {
     const std::lock_guard lock(mutex_);
     const auto at = flying_.find(number);
@@ -134,6 +152,8 @@ void Communicator::wait(uint64_t number, std::span<const jit::Meta> outputs, cha
   }
   if (failure) std::rethrow_exception(failure);
   collective->unpack(outputs, out);
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(memory));
 }
 
 Communicator::Flight::Flight(Communicator& all, Announcement& own, const std::vector<int>& members)

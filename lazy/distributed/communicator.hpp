@@ -26,6 +26,12 @@ struct Status {
   char line[108] = {};  // where the user called it
 };
 
+/// Holds memory that a collective works on while the program goes on.
+struct WorkMemory {
+  std::unique_ptr<char[]> at;
+  size_t bytes = 0;
+};
+
 class Communicator {
  public:
   Communicator(std::unique_ptr<Engine>, double timeout);
@@ -85,6 +91,8 @@ class Communicator {
 
  private:
   void fail(const std::string& why);
+  /// Takes the smallest free memory that will do, else new one.
+  WorkMemory take_memory(size_t bytes);
   std::string describe_loss(const PeerLost&);
 
   std::unique_ptr<Engine> engine_;
@@ -100,7 +108,8 @@ class Communicator {
   std::map<int, Announcement> last_of_;  // by rank: what came last
   std::vector<int> waits_for_;
   std::map<uint64_t, std::unique_ptr<Collective>> flying_;
-  std::map<uint64_t, std::unique_ptr<char[]>> memory_;  // of these
+  std::map<uint64_t, WorkMemory> memory_;  // of these
+  std::vector<WorkMemory> free_;  // of those before: pages that are touched anew cost more than a copy
   FlightRecorder recorder_;
   InOrder in_order_;  // ends first: its tasks use what is above
 };
