@@ -1,5 +1,6 @@
 # Engines of others that connect ranks: shared objects in the folder engines, opened when a world asks for one. Each is built where its
 # library is.
+include(GNUInstallDirs)
 find_path(LAZY_GLOO_INCLUDE gloo/rendezvous/context.h)
 find_library(LAZY_GLOO gloo)
 find_package(MPI QUIET COMPONENTS CXX)
