@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <utility>
 
 #include "support/error.hpp"
@@ -92,6 +93,11 @@ Meeting Meeting::told(const std::function<void(std::string&)>& tell, int rank, i
     Fd door = listen_at("0.0.0.0", 0, size);
     char name[256] = "127.0.0.1";
     ::gethostname(name, sizeof name - 1);
+    try {
+      (void)address_of(name, 0);
+    } catch (const CommunicationError&) {
+      std::strcpy(name, "127.0.0.1");  // a machine whose name nobody knows has its ranks for itself
+    }
     place = std::string(name) + " " + std::to_string(port_of(door.get()));
     tell(place);
     m.receive_all_at(std::move(door), deadline);

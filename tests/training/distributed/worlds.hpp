@@ -1,6 +1,7 @@
 // Runs a case as the processes of a world, by each engine that was built.
 #pragma once
 #include <boost/test/unit_test.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -16,8 +17,11 @@ inline std::vector<std::string> engines() {
 #ifndef __SANITIZE_THREAD__  // the others' libraries are built without it: it does not see what orders their
                              // threads
   if (distributed::detail::has_plugin("gloo", nullptr)) all.emplace_back("gloo");
-  if (distributed::detail::has_plugin("mpi", nullptr) && std::filesystem::exists("/usr/bin/mpirun"))
-    all.emplace_back("mpi");
+  // mpirun needs more of a machine than MPI does: what a container forbids it is no fault of the engine.
+  static const bool launches =
+      std::system("mpirun --allow-run-as-root --oversubscribe -n 2 true >/dev/null 2>&1") == 0;
+  if (!launches) BOOST_TEST_MESSAGE("mpirun starts nothing here: MPI is left out");
+  else if (distributed::detail::has_plugin("mpi", nullptr)) all.emplace_back("mpi");
 #endif
   return all;
 }
