@@ -108,7 +108,7 @@ struct Measured {
 };
 
 /// Runs as many ranks, each on a core, and returns what rank 0 measured.
-Measured run(const Asked& asked, int ranks, char** argv) {
+Measured run(int ranks, char** argv) {
   int ends[2];
   if (::pipe(ends)) std::abort();
   const int cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
@@ -127,7 +127,6 @@ Measured run(const Asked& asked, int ranks, char** argv) {
     ::execv("/proc/self/exe", argv);
     std::abort();
   }
-  (void)asked;
   Measured m;
   ::close(ends[1]);
   if (::read(ends[0], &m, sizeof m) != sizeof m) std::fprintf(stderr, "rank 0 measured nothing\n");
@@ -151,7 +150,7 @@ int main(int argc, char** argv) {
   }
   if (const char* const out = std::getenv("BENCH_OUT")) return run_rank(asked, std::atoi(out)), 0;
   for (int round = 0; round < 3; ++round) {
-    const Measured one = run(asked, 1, argv), many = run(asked, asked.ranks, argv);
+    const Measured one = run(1, argv), many = run(asked.ranks, argv);
     std::printf(
         "%s: 1 rank %.1f ms, %d ranks %.1f ms, %.2f times the examples; waits %.1f ms, sends %.1f MB a step; "
         "peak %.0f MB, alone %.0f MB\n",

@@ -74,7 +74,7 @@ std::shared_ptr<Feed> Loading::begin(Feed::Make make, const Site& s) {
     state_.batch = state_.examples = 0;
     state_.begun = true;
   }
-  // Where processes share an order, what is left of it is for those that there are now.
+  // Processes that share an order divide what is left of it among those that there are now.
   const bool by_examples = again && sampler_->processes() > 0 && (state_.examples > 0 || state_.batch == 0);
   Batches batches = by_examples
                         ? sampler_->batches_behind(state_.ticket, static_cast<int64_t>(state_.examples))

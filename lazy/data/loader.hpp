@@ -32,8 +32,8 @@ struct LoaderState {
   bool begun = false;  // an epoch is under way, that of the ticket
   Ticket ticket = {};
   std::optional<Ticket> next = {};  // of the next epoch: the state of the generator of the order
-  /// Of the epoch under way, visited by all processes that share its order: where they go on, on however many
-  /// of them. 0 where nothing is shared.
+  /// Count what all processes that share the order have visited of the epoch under way: there they go on, on
+  /// however many of them. 0 where nothing is shared.
   uint64_t examples = 0;
 
   /// Returns it as uint64 [8], or [6] without the next epoch's ticket, and reads these, and older ones

@@ -78,7 +78,7 @@ size_t Collective::work_bytes() const { return bytes(work_elements(attributes_, 
 
 void Collective::pack(const char* const* in, char* work) {
   work_ = work;
-  // What this rank has lies where it does among what is gathered.
+  // This rank's values lie in their place among those that are gathered.
   int64_t at = attributes_.of() == Kind::all_gather ? count_ * me_ : 0;
   for (size_t i = 0; i < sizes_.size(); ++i) {
     std::memcpy(this->work(at), in[i], bytes(sizes_[i]));

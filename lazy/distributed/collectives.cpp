@@ -102,7 +102,7 @@ std::vector<Handle> collective_gradients(const jit::CallGradients& d) {
     default: break;
   }
   std::vector<Handle> g = record(back, d.gradients, d.site);
-  // Of a broadcast every rank takes part; the others' values have no part in the result.
+  // Every rank takes part in a broadcast; the others' values have no part in the result.
   if (given.of() == Kind::broadcast) {
     const detail::Communicator* const c = detail::communicator();
     const std::vector<int> members = c ? c->members(given.group) : std::vector<int>{0};

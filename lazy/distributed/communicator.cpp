@@ -110,7 +110,7 @@ WorkMemory Communicator::take_memory(size_t bytes) {
     if (m->bytes >= bytes && m->bytes / 2 <= bytes && (best == free_.end() || m->bytes < best->bytes))
       best = m;
   if (best == free_.end()) {
-    // What fits nothing that comes is not kept for ever.
+    // The oldest goes: memory that fits nothing that comes would be kept for ever.
     if (free_.size() >= kMostFree) free_.erase(free_.begin());
     return {std::unique_ptr<char[]>(new char[bytes]), bytes};
   }
@@ -164,7 +164,7 @@ Communicator::Flight::Flight(Communicator& all, Announcement& own, const std::ve
         const bool pair = kind == Kind::send || kind == Kind::recv;
         const int other = pair ? members.at(static_cast<size_t>(own.root)) : 0;
         const std::lock_guard lock(all.mutex_);
-        // What two ranks send each other is counted by direction.
+        // Messages between two ranks are counted by direction.
         own.sequence = all.sequences_[pair ? -1 - 2 * other - (kind == Kind::send) : own.group]++;
         Status& s = all.status_;
         ++s.begun, s.waits = 1, s.kind = own.kind;

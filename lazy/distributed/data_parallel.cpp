@@ -5,53 +5,32 @@
 
 namespace lazy::distributed {
 
-/// Holds an exchange of a bucket's gradients.
-struct DataParallel::UnderWay {
-  size_t bucket;
-  Work work;
-};
-
-DataParallel::DataParallel(nn::Module& model, const DataParallelOptions& options, Site s)
-    : model_(model), options_(options) {
-  if (options_.group.size() == 1) return;
-  buckets_ =
-      std::make_unique<detail::GradientBuckets>(model, options_.first_bucket_bytes, options_.bucket_bytes, s);
-  const no_grad scope;
-  detail::take_from_first(model, model.state_dict(s), options_.group, s);
+DataParallel::DataParallel(nn::Module& model, const DataParallelOptions& o, Site s) : options_(o) {
+  if (o.group.size() == 1) return;
+  buckets_ = std::make_unique<detail::GradientBuckets>(
+      model,
+      detail::GradientBuckets::Options{o.first_bucket_bytes, o.bucket_bytes, o.broadcast_buffers, o.group},
+      s);
 }
 
 DataParallel::~DataParallel() = default;
 
-void DataParallel::send(size_t bucket, const Site& s) {
-  std::vector<Tensor> gradients = buckets_->gradients_of(bucket, s);
-  if (options_.exchange_dtype)
-    for (Tensor& g : gradients) g = astype(Arg(g, s), *options_.exchange_dtype);
-  under_way_.push_back({bucket, start_all_reduce(gradients, ReduceOp::mean, options_.group, s)});
-}
-
-void DataParallel::receive(const Site& s) {
-  for (auto& [bucket, work] : under_way_) {
-    const std::vector<Tensor> means = work.wait(s);
+void DataParallel::backward(const Tensor& loss, Site s) {
+  if (!buckets_ || buckets_->size() == 0 || paused_) return loss.backward({}, false, false, s);
+  const auto send = [&](size_t bucket) {
+    std::vector<Tensor> gradients = buckets_->gradients_of(bucket, s);
+    if (options_.exchange_dtype)
+      for (Tensor& g : gradients) g = astype(Arg(g, s), *options_.exchange_dtype);
+    return start_all_reduce(gradients, ReduceOp::mean, options_.group, s);
+  };
+  const auto receive = [&](size_t bucket, const std::vector<Tensor>& means) {
     size_t k = 0;
     for (const size_t i : (*buckets_)[bucket].parameters) {
       Parameter& p = buckets_->parameter(i);
       p.set_grad(astype(Arg(means[k++], s), p.dtype(s)), s);
     }
-  }
-  under_way_.clear();
-}
-
-void DataParallel::backward(const Tensor& loss, Site s) {
-  if (!buckets_ || buckets_->size() == 0 || paused_) return loss.backward({}, false, false, s);
-  if (options_.broadcast_buffers) {
-    const no_grad scope;
-    detail::take_from_first(model_, model_.named_buffers(s), options_.group, s);
-  }
-  under_way_.clear();
-  buckets_->backward(
-      loss, [this](size_t bucket, const Site& at) { send(bucket, at); }, s);
-  const no_grad scope;
-  receive(s);
+  };
+  buckets_->backward(loss, send, receive, s);
 }
 
 std::vector<std::vector<std::string>> DataParallel::buckets() const {

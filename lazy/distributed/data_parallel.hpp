@@ -21,6 +21,7 @@
 
 #include "lazy/autograd/parameter.hpp"
 #include "lazy/distributed/collectives.hpp"
+#include "lazy/distributed/no_sync.hpp"
 #include "lazy/nn/modules/module.hpp"
 
 namespace lazy::distributed {
@@ -48,33 +49,17 @@ class DataParallel {
   /// Adds the means of the gradients of all ranks to the parameters'. Parameters that the loss does not
   /// depend on take part with zeros where another rank's loss depends on them, or on none.
   void backward(const Tensor& loss, Site s = Site::current());
-  /// Leaves gradients as they are, this rank's, until it ends: they add up over several batches, and the next
-  /// backward() outside takes the mean of the sums.
-  class NoSync {
-   public:
-    explicit NoSync(DataParallel& p) : parallel_(p), outer_(p.paused_) { p.paused_ = true; }
-    NoSync(const NoSync&) = delete;
-    ~NoSync() { parallel_.paused_ = outer_; }
-
-   private:
-    DataParallel& parallel_;
-    const bool outer_;
-  };
+  /// Leaves gradients as they are until it ends.
+  using NoSync = NoSyncScope<DataParallel>;
   NoSync no_sync() { return NoSync(*this); }
   /// Returns the parameters of each bucket, in the order in which they are exchanged.
   std::vector<std::vector<std::string>> buckets() const;
 
  private:
-  struct UnderWay;
-  /// Starts to exchange the gradients of a bucket.
-  void send(size_t bucket, const Site& s);
-  /// Waits for what is exchanged, and sets gradients to it.
-  void receive(const Site& s);
+  friend NoSync;
 
-  nn::Module& model_;
   const DataParallelOptions options_;
   std::unique_ptr<detail::GradientBuckets> buckets_;  // null on one rank
-  std::vector<UnderWay> under_way_;                   // in this pass
   bool paused_ = false;
 };
 

@@ -4,13 +4,12 @@
 #include <map>
 
 #include "lazy/autograd/backward.hpp"
-#include "lazy/distributed/collectives.hpp"
 #include "lazy/ops/creation.hpp"
 
 namespace lazy::distributed::detail {
 
-GradientBuckets::GradientBuckets(nn::Module& model, int64_t first_bytes, int64_t bytes, const Site& s)
-    : site_(s), alive_(std::make_shared<bool>(true)) {
+GradientBuckets::GradientBuckets(nn::Module& model, const Options& options, const Site& s)
+    : model_(model), options_(options), alive_(std::make_shared<bool>(true)) {
   const no_grad scope;
   for (auto& [name, p] : model.named_parameters(s))
     if (p->defined() && p->requires_grad(s)) names_.push_back(name), parameters_.push_back(p);
@@ -21,7 +20,7 @@ GradientBuckets::GradientBuckets(nn::Module& model, int64_t first_bytes, int64_t
   for (size_t i = parameters_.size(); i-- > 0;) {
     const Parameter& p = *parameters_[i];
     const int64_t own = p.size(s) * static_cast<int64_t>(size_of(p.dtype(s)));
-    const int64_t most = buckets_.size() <= 1 ? first_bytes : bytes;
+    const int64_t most = buckets_.size() <= 1 ? options.first_bytes : options.bytes;
     if (buckets_.empty() || filled + own > most || p.dtype(s) != type) buckets_.emplace_back(), filled = 0;
     filled += own, type = p.dtype(s);
     buckets_.back().parameters.push_back(i);
@@ -31,16 +30,18 @@ GradientBuckets::GradientBuckets(nn::Module& model, int64_t first_bytes, int64_t
     register_post_accumulate_grad_hook(
         *parameters_[i],
         [this, i, alive = std::weak_ptr<bool>(alive_)](Tensor) {
-          if (!alive.expired() && ready_) note(i, site_);
+          if (!alive.expired() && start_) note(i);
         },
         s);
+  take_from_first(model.state_dict(s), s);
 }
 
-void GradientBuckets::note(size_t parameter, const Site& s) {
+void GradientBuckets::note(size_t parameter) {
   if (is_ready_[parameter]) return;
   is_ready_[parameter] = 1;
   --buckets_[bucket_of_[parameter]].waits_for;
-  for (; next_ < buckets_.size() && buckets_[next_].waits_for == 0; ++next_) (*ready_)(next_, s);
+  while (under_way_.size() < buckets_.size() && buckets_[under_way_.size()].waits_for == 0)
+    under_way_.push_back((*start_)(under_way_.size()));
 }
 
 std::vector<Tensor> GradientBuckets::gradients_of(size_t bucket, const Site& s) const {
@@ -54,20 +55,28 @@ std::vector<Tensor> GradientBuckets::gradients_of(size_t bucket, const Site& s) 
   return all;
 }
 
-void GradientBuckets::backward(const Tensor& loss, const Ready& ready, const Site& s) {
+void GradientBuckets::backward(const Tensor& loss, const Start& start, const Finish& finish, const Site& s) {
+  if (options_.broadcast_buffers) {
+    const no_grad scope;
+    take_from_first(model_.named_buffers(s), s);
+  }
   std::fill(is_ready_.begin(), is_ready_.end(), uint8_t{0});
   for (Bucket& b : buckets_) b.waits_for = b.parameters.size();
-  next_ = 0, site_ = s, ready_ = &ready;
-  struct Running {
-    const Ready*& of;
-    ~Running() { of = nullptr; }
-  } running{ready_};
-  loss.backward({}, false, false, s);
+  under_way_.clear();
+  {
+    struct Running {
+      const Start*& of;
+      ~Running() { of = nullptr; }
+    } running{start_ = &start};
+    loss.backward({}, false, false, s);
+  }
   const no_grad scope;
-  for (; next_ < buckets_.size(); ++next_) ready(next_, s);
+  while (under_way_.size() < buckets_.size()) under_way_.push_back(start(under_way_.size()));
+  for (size_t b = 0; b < buckets_.size(); ++b) finish(b, under_way_[b].wait(s));
+  under_way_.clear();
 }
 
-void take_from_first(nn::Module& model, const NamedTensors& state, const Group& group, const Site& s) {
+void GradientBuckets::take_from_first(const NamedTensors& state, const Site& s) {
   std::map<DType, NamedTensors> all;  // an exchange is of one dtype
   for (const auto& [name, value] : state)
     if (value.defined()) all[value.dtype(s)].set(name, value);
@@ -75,11 +84,11 @@ void take_from_first(nn::Module& model, const NamedTensors& state, const Group& 
   for (const auto& [dtype, some] : all) {
     std::vector<Tensor> values;
     for (const auto& [name, value] : some) values.push_back(value);
-    values = broadcast(values, 0, group, s);
+    values = broadcast(values, 0, options_.group, s);
     size_t i = 0;
     for (const auto& [name, value] : some) changed.set(name, values[i++]);
   }
-  if (!changed.empty()) model.load_state_dict(changed, false, s);
+  if (!changed.empty()) model_.load_state_dict(changed, false, s);
 }
 
 }  // namespace lazy::distributed::detail

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lazy/autograd/parameter.hpp"
-#include "lazy/distributed/group.hpp"
+#include "lazy/distributed/collectives.hpp"
 #include "lazy/nn/modules/module.hpp"
 
 namespace lazy::distributed::detail {
@@ -20,10 +20,19 @@ class GradientBuckets {
     std::vector<size_t> parameters;
     size_t waits_for = 0;  // parameters that are not ready in this pass
   };
-  /// Is told, during backward(), that a bucket's gradients are there: all buckets in one order.
-  using Ready = std::function<void(size_t bucket, const Site&)>;
+  /// Says how gradients are exchanged.
+  struct Options {
+    int64_t first_bytes, bytes;  // of the first bucket, and of others
+    bool broadcast_buffers;      // rank 0's buffers, before each backward pass
+    Group group;
+  };
+  /// Starts to exchange a bucket's gradients, which are there now: all buckets in one order.
+  using Start = std::function<Work(size_t bucket)>;
+  /// Takes what came of it.
+  using Finish = std::function<void(size_t bucket, const std::vector<Tensor>& results)>;
 
-  GradientBuckets(nn::Module& model, int64_t first_bytes, int64_t bytes, const Site& s);
+  /// Gives the model's parameters and buffers the values of the group's first rank.
+  GradientBuckets(nn::Module& model, const Options& options, const Site& s);
   GradientBuckets(const GradientBuckets&) = delete;
 
   size_t size() const { return buckets_.size(); }
@@ -32,25 +41,25 @@ class GradientBuckets {
   Parameter& parameter(size_t i) const { return *parameters_[i]; }
   /// Returns the gradients of a bucket's parameters; zeros of one that has none.
   std::vector<Tensor> gradients_of(size_t bucket, const Site& s) const;
-  /// Adds the gradients of the loss to the parameters', and has `ready` know of every bucket, at the end of
-  /// those that the loss does not depend on.
-  void backward(const Tensor& loss, const Ready& ready, const Site& s);
+  /// Adds the gradients of the loss to the parameters', and starts an exchange of each bucket as soon as it
+  /// is ready, at the end of those that the loss does not depend on; then all are finished.
+  void backward(const Tensor& loss, const Start& start, const Finish& finish, const Site& s);
 
  private:
-  void note(size_t parameter, const Site& s);
+  /// Gives what `state` names the values of the group's first rank.
+  void take_from_first(const NamedTensors& state, const Site& s);
+  void note(size_t parameter);
 
+  nn::Module& model_;
+  const Options options_;
   std::vector<std::string> names_;  // of the parameters that are trained
   std::vector<ParameterRef> parameters_;
   std::vector<Bucket> buckets_;
   std::vector<size_t> bucket_of_;  // by parameter
   std::vector<uint8_t> is_ready_;  // by parameter, in this pass
-  size_t next_ = 0;                // the bucket that is exchanged next
-  const Ready* ready_ = nullptr;   // of the backward() that is running
-  Site site_;
-  std::shared_ptr<bool> alive_;  // hooks outlive this
+  const Start* start_ = nullptr;   // of the backward() that is running
+  std::vector<Work> under_way_;    // by bucket, in this pass: those that have been started
+  std::shared_ptr<bool> alive_;    // hooks outlive this
 };
-
-/// Gives what a model holds the values of rank 0 of a group: `state` names parameters and buffers of it.
-void take_from_first(nn::Module& model, const NamedTensors& state, const Group&, const Site& s);
 
 }  // namespace lazy::distributed::detail

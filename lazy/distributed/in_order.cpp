@@ -1,9 +1,8 @@
 #include "lazy/distributed/in_order.hpp"
 
-#include <pthread.h>
-
-#include <csignal>
 #include <utility>
+
+#include "support/quiet_thread.hpp"
 
 namespace lazy::distributed::detail {
 
@@ -41,14 +40,7 @@ void InOrder::run(const std::function<void()>& task) {
 
 uint64_t InOrder::start(std::function<void()> task) {
   const std::lock_guard lock(mutex_);
-  if (!thread_.joinable()) {
-    // Signals are for the program's own threads.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { work(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  }
+  if (!thread_.joinable()) thread_ = quiet_thread([this] { work(); });
   waiting_.emplace_back(++started_, std::move(task));
   changed_.notify_all();
   return started_;
@@ -61,11 +53,6 @@ void InOrder::wait(uint64_t number) {
   ended_.erase(number);
   lock.unlock();
   if (failure) std::rethrow_exception(failure);
-}
-
-bool InOrder::done(uint64_t number) {
-  const std::lock_guard lock(mutex_);
-  return ended_.contains(number);
 }
 
 void InOrder::work() {

@@ -24,8 +24,6 @@ class InOrder {
   uint64_t start(std::function<void()> task);
   /// Waits for a task that has been started, once. Throws what it threw.
   void wait(uint64_t number);
-  /// Returns whether it is done.
-  bool done(uint64_t number);
 
  private:
   void work();

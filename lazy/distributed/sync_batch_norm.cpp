@@ -57,9 +57,8 @@ BatchNormResult sync_batch_norm(Arg arg, const MaybeTensor& running_mean, const 
   return r;
 }
 
-int sync_batch_norms(nn::Module& model, const Group& group, Site s) {
+int sync_batch_norms(nn::Module& model, const Group& group) {
   int count = 0;
-  (void)s;
   for (nn::Module* const m : model.modules()) {
     auto* const norm = dynamic_cast<nn::detail::BatchNormBase*>(m);
     if (!norm) continue;

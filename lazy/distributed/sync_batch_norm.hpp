@@ -9,7 +9,7 @@ namespace lazy::distributed {
 /// Has every batch norm of the model, in training, use the mean and variance of the batches of all ranks
 /// together, which may be of different sizes: an exchange of 2 C + 1 numbers for each, and one in backward().
 /// Returns how many there are. On one rank nothing changes.
-int sync_batch_norms(nn::Module& model, const Group& = {}, Site = Site::current());
+int sync_batch_norms(nn::Module& model, const Group& = {});
 
 /// Does what batch_norm_training() does, x being a part of the batch: (N, C, ...), N by rank. ShapeError if a
 /// channel has only one element on all ranks together.

@@ -1,7 +1,6 @@
 #include "lazy/distributed/watch.hpp"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,12 +9,12 @@
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
-#include <csignal>
 #include <cstring>
 #include <mutex>
 #include <thread>
 
 #include "lazy/distributed/collective_kinds.hpp"
+#include "support/quiet_thread.hpp"
 
 namespace lazy::distributed::detail {
 namespace {
@@ -57,16 +56,6 @@ class Patience {
   Clock::time_point last_ = Clock::now();
 };
 
-std::thread quiet_thread(std::function<void()> f) {
-  // Signals are for the program's own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread t(std::move(f));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return t;
-}
-
 /// Holds what is known of another rank.
 struct Known {
   Status status;
@@ -101,7 +90,7 @@ class ProcessWatch final : public Watch {
   }
 
  private:
-  // What goes over a link: of others, their status; of rank 0, every rank's, and how old it is.
+  /// Goes over a link: others send their status, rank 0 every rank's, and how old it is.
   struct Report {
     int32_t rank = 0;
     int32_t age_ms = 0;  // -1: its connection is closed

@@ -1,6 +1,6 @@
 // Watches over the ranks of a world, so that one that waits for another that will not come fails with the
 // reason in the place of waiting for ever. Each rank says twice a second what it is at; rank 0 tells all.
-// What has been stopped, or lost with its machine, says nothing. Internal to lazy/distributed.
+// A rank that has been stopped, or lost with its machine, says nothing. Internal to lazy/distributed.
 #pragma once
 #include <memory>
 #include <vector>

@@ -14,25 +14,21 @@
 
 namespace lazy::distributed {
 
-/// Holds an exchange of a bucket's gradients.
-struct ZeroOptimizer::UnderWay {
-  size_t bucket;
-  Work work;
-};
-
 ZeroOptimizer::ZeroOptimizer(nn::Module& model, const Make& make, const ZeroOptions& options, Site s)
-    : model_(model), options_(options) {
+    : options_(options) {
   if (options.stage != 1 && options.stage != 2)
     throw Error("ZeroOptimizer: stage " + std::to_string(options.stage) + " is not 1 or 2", s);
   if (options.group.size() == 1) {
     inner_ = make(model.named_parameters(s));
     return;
   }
-  buckets_ =
-      std::make_unique<detail::GradientBuckets>(model, options.first_bucket_bytes, options.bucket_bytes, s);
+  buckets_ = std::make_unique<detail::GradientBuckets>(
+      model,
+      detail::GradientBuckets::Options{options.first_bucket_bytes, options.bucket_bytes,
+                                       options.broadcast_buffers, options.group},
+      s);
   if (buckets_->size() == 0) throw Error("ZeroOptimizer: the model has no parameters to train", s);
   const no_grad scope;
-  detail::take_from_first(model, model.state_dict(s), options.group, s);
   take_shards(s);
   std::vector<std::pair<std::string, ParameterRef>> named;
   for (size_t b = 0; b < shards_.size(); ++b)
@@ -65,20 +61,17 @@ void ZeroOptimizer::take_shards(const Site& s) {
   }
 }
 
-void ZeroOptimizer::send(size_t bucket, const Site& s) {
+Work ZeroOptimizer::send(size_t bucket, const Site& s) {
   const std::vector<Tensor> gradients = buckets_->gradients_of(bucket, s);
-  if (options_.stage == 1) {
-    under_way_.push_back({bucket, start_all_reduce(gradients, ReduceOp::mean, options_.group, s)});
-    return;
-  }
+  if (options_.stage == 1) return start_all_reduce(gradients, ReduceOp::mean, options_.group, s);
   const Parameter& shard = shards_[bucket];
   // A shard of the gradients' own dtype says how long results are.
   const Tensor like = shard.dtype(s) == gradients[0].dtype(s)
                           ? shard.detach(s)
                           : zeros(shard.shape(s), gradients[0].dtype(s), shard.device(s), s);
-  under_way_.push_back(
-      {bucket, detail::start_scatter_flat(gradients, like, ReduceOp::mean, options_.group, s)});
+  Work work = detail::start_scatter_flat(gradients, like, ReduceOp::mean, options_.group, s);
   for (const size_t i : (*buckets_)[bucket].parameters) buckets_->parameter(i).set_grad({}, s);
+  return work;
 }
 
 void ZeroOptimizer::add_gradient(Parameter& shard, const Tensor& gradient, const Site& s) const {
@@ -88,31 +81,18 @@ void ZeroOptimizer::add_gradient(Parameter& shard, const Tensor& gradient, const
   shard.set_grad(g, s);
 }
 
-void ZeroOptimizer::receive(const Site& s) {
-  for (auto& [bucket, work] : under_way_) {
-    const std::vector<Tensor> means = work.wait(s);
-    if (options_.stage == 2) {
-      add_gradient(shards_[bucket], means[0], s);
-      continue;
-    }
-    size_t k = 0;
-    for (const size_t i : (*buckets_)[bucket].parameters) buckets_->parameter(i).set_grad(means[k++], s);
-    add_gradient(shards_[bucket], part_of(means, s), s);
-  }
-  under_way_.clear();
+void ZeroOptimizer::receive(size_t bucket, const std::vector<Tensor>& means, const Site& s) {
+  if (options_.stage == 2) return add_gradient(shards_[bucket], means[0], s);
+  size_t k = 0;
+  for (const size_t i : (*buckets_)[bucket].parameters) buckets_->parameter(i).set_grad(means[k++], s);
+  add_gradient(shards_[bucket], part_of(means, s), s);
 }
 
 void ZeroOptimizer::backward(const Tensor& loss, Site s) {
   if (!buckets_ || paused_) return loss.backward({}, false, false, s);
-  if (options_.broadcast_buffers) {
-    const no_grad scope;
-    detail::take_from_first(model_, model_.named_buffers(s), options_.group, s);
-  }
-  under_way_.clear();
   buckets_->backward(
-      loss, [this](size_t bucket, const Site& at) { send(bucket, at); }, s);
-  const no_grad scope;
-  receive(s);
+      loss, [&](size_t bucket) { return send(bucket, s); },
+      [&](size_t bucket, const std::vector<Tensor>& means) { receive(bucket, means, s); }, s);
 }
 
 Tensor ZeroOptimizer::clip_grad_norm_(double max_norm, Site s) {

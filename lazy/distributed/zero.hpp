@@ -15,7 +15,7 @@
 // SGD, the Adam family, RMSprop, Adagrad; not LAMB, Adafactor or LBFGS, whose norms would be those of shards.
 // step() updates the rank's shard and gathers all. Parameters are equal to the bit on all ranks.
 //
-// Of P bytes of float32 parameters and Adam, a rank of n holds P of parameters, 3 P / n of shards and state,
+// A rank of n holds, of P bytes of float32 parameters and Adam, P of parameters, 3 P / n of shards and state,
 // and gradients: P in stage 1; in stage 2 P / n, and those of the buckets that are under way. On one rank it
 // is the inner optimizer.
 #pragma once
@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "lazy/distributed/collectives.hpp"
+#include "lazy/distributed/no_sync.hpp"
 #include "lazy/nn/modules/module.hpp"
 #include "lazy/optim/optimizer.hpp"
 
@@ -57,17 +58,8 @@ class ZeroOptimizer {
 
   /// Adds the means of the gradients of all ranks to the shards'.
   void backward(const Tensor& loss, Site s = Site::current());
-  /// Leaves gradients as they are, this rank's and whole, until it ends.
-  class NoSync {
-   public:
-    explicit NoSync(ZeroOptimizer& z) : zero_(z), outer_(z.paused_) { z.paused_ = true; }
-    NoSync(const NoSync&) = delete;
-    ~NoSync() { zero_.paused_ = outer_; }
-
-   private:
-    ZeroOptimizer& zero_;
-    const bool outer_;
-  };
+  /// Leaves gradients as they are, whole, until it ends.
+  using NoSync = NoSyncScope<ZeroOptimizer>;
   NoSync no_sync() { return NoSync(*this); }
   /// Bounds the norm of all gradients, of all ranks' shards together, and returns what it was.
   Tensor clip_grad_norm_(double max_norm, Site s = Site::current());
@@ -91,21 +83,19 @@ class ZeroOptimizer {
   }
 
  private:
-  struct UnderWay;
-  void send(size_t bucket, const Site& s);
-  void receive(const Site& s);
+  friend NoSync;
+  Work send(size_t bucket, const Site& s);
+  void receive(size_t bucket, const std::vector<Tensor>& means, const Site& s);
   /// Returns this rank's part of a bucket's values, one behind the other.
   Tensor part_of(const std::vector<Tensor>& values, const Site& s) const;
   /// Sets the shards to the rank's parts of the parameters, as they are now.
   void take_shards(const Site& s);
   void add_gradient(Parameter& shard, const Tensor& gradient, const Site& s) const;
 
-  nn::Module& model_;
   const ZeroOptions options_;
   std::unique_ptr<detail::GradientBuckets> buckets_;  // null on one rank
   std::vector<Parameter> shards_;                     // by bucket
   std::unique_ptr<optim::Optimizer> inner_;
-  std::vector<UnderWay> under_way_;  // in this pass
   bool paused_ = false;
 };
 

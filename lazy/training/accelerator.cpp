@@ -419,7 +419,7 @@ void Accelerator::wait_for_saves(Site s) {
 std::optional<int64_t> Accelerator::load_state(const std::string& folder, Site s) {
   wait_for_saves(s);
   std::optional<Checkpoint> c = sharded(folder, s).newest(s);
-  // One file may be newer: rank 0 says so for all.
+  // A single file may be newer: rank 0 says so for all.
   const CheckpointFolder files(folder, {}, s);
   int64_t in_file = -1;
   if (const auto steps = files.steps(s); !steps.empty()) in_file = steps.back();

@@ -50,8 +50,8 @@ struct AcceleratorOptions {
   std::optional<DType> mixed_precision = {};  // bfloat16 or float16; float32: as the model's dtypes are
   std::optional<int64_t> gradient_accumulation_steps = {};  // batches to a step, from 1 on
   bool split_batches = false;  // batch sizes are those of all ranks together, else of each
-  /// Where examples don't divide, first ones are visited again; else none is, and first ranks may have one
-  /// more, perhaps a batch more (join_uneven_inputs).
+  /// Has first examples be visited again where ranks don't divide them; else none is, and first ranks may
+  /// have one more, perhaps a batch more (join_uneven_inputs).
   bool even_batches = true;
   bool dispatch_batches = false;    // rank 0 reads all batches, and sends each rank its part (even_batches)
   bool asynchronous_saves = false;  // save_state() returns once it has the values; a thread writes them

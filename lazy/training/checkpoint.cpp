@@ -12,6 +12,7 @@
 #include "lazy/io/safetensors_header.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/training/shards.hpp"
+#include "lazy/training/step_names.hpp"
 #include "support/files.hpp"
 #include "support/hash.hpp"
 #include "support/log.hpp"
@@ -26,7 +27,7 @@ constexpr const char* kChecksum = "lazy.checksum.all";    // of tensors and meta
 constexpr const char* kTensorChecksum = "lazy.checksum";  // of tensors alone, in older files
 constexpr const char* kPart = "lazy.part.";               // begins the key of a part
 constexpr std::string_view kText = "text:";
-constexpr std::string_view kPrefix = "checkpoint-", kEnding = ".safetensors";
+constexpr std::string_view kEnding = ".safetensors";
 
 using Metadata = std::map<std::string, std::string>;
 
@@ -60,32 +61,18 @@ bool has_its_checksum(const char* op, const Safetensors& read, const Site& s) {
   return sum != read.metadata.end() && sum->second == std::to_string(checksum_of(op, read, s));
 }
 
-/// Reads a number that fills the text. False for anything else.
-bool number_of(std::string_view text, int64_t& v) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-/// Returns the names of a folder's files. IoError.
-std::vector<std::string> names_in(const std::string& folder, const Site& s) {
-  std::vector<std::string> names;
-  if (!files::names_in(AT_FDCWD, folder.c_str(), names))
-    throw IoError("CheckpointFolder: cannot read " + folder + ": " + std::strerror(errno), s);
-  return names;
-}
-
 /// True if the file is one that a program of this host which has ended was writing: of other hosts' programs
 /// nobody here knows if they have.
 bool left_behind(std::string_view name) {
   const std::string own = lazy::detail::unfinished_suffix();  // ".part-host-123-"
   const std::string_view host = std::string_view(own).substr(0, own.rfind('-', own.size() - 2) + 1);
   const size_t at = name.find(host);
-  if (!name.starts_with(kPrefix) || at == name.npos) return false;
+  if (!name.starts_with(detail::kStepPrefix) || at == name.npos) return false;
   const std::string_view rest = name.substr(at + host.size());
   const size_t dash = rest.find('-');
   int64_t pid = 0, count = 0;
-  if (dash == rest.npos || !number_of(rest.substr(dash + 1), count)) return false;
-  if (!number_of(rest.substr(0, dash), pid) || pid < 1 || pid > INT32_MAX) return false;
+  if (dash == rest.npos || !detail::number_of(rest.substr(dash + 1), count)) return false;
+  if (!detail::number_of(rest.substr(0, dash), pid) || pid < 1 || pid > INT32_MAX) return false;
   return ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
 }
 
@@ -266,7 +253,7 @@ Checkpoint Checkpoint::read(const lazy::detail::FileBytes& file, const Site& s) 
   const Safetensors read = lazy::detail::read_safetensors(file, {});
   const auto step = read.metadata.find(kStep);
   Checkpoint c;
-  if (step == read.metadata.end() || !number_of(step->second, c.step_) ||
+  if (step == read.metadata.end() || !detail::number_of(step->second, c.step_) ||
       !(read.metadata.contains(kChecksum) || read.metadata.contains(kTensorChecksum)))
     file.bad(0, "not a checkpoint: its metadata have no step and checksum");
   if (!has_its_checksum("load", read, s)) file.bad(0, "damaged: its contents do not have their checksum");
@@ -290,26 +277,21 @@ CheckpointFolder::CheckpointFolder(const std::string& folder, FolderOptions opti
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw IoError("CheckpointFolder: cannot make " + folder + ": " + error.message(), s);
-  for (const std::string& name : names_in(folder, s))
+  for (const std::string& name : detail::names_in("CheckpointFolder", folder, s))
     if (std::error_code ignored; left_behind(name)) fs::remove(fs::path(folder) / name, ignored);
 }
 
 std::string CheckpointFolder::path(int64_t step) const {
-  std::string digits = std::to_string(step);
-  digits.insert(0, 12 - std::min<size_t>(digits.size(), 12), '0');
-  return folder_ + "/" + std::string(kPrefix) + digits + std::string(kEnding);
+  return folder_ + "/" + detail::name_of_step(step) + std::string(kEnding);
 }
 
 std::vector<int64_t> CheckpointFolder::steps(Site s) const {
   std::vector<int64_t> all;
-  for (const std::string& file : names_in(folder_, s)) {
-    int64_t step = 0;
+  for (const std::string& file : detail::names_in("CheckpointFolder", folder_, s)) {
     std::string_view name = file;
-    if (!name.starts_with(kPrefix) || !name.ends_with(kEnding)) continue;
-    name.remove_prefix(kPrefix.size());
-    if (name.size() < kEnding.size()) continue;
+    if (!name.ends_with(kEnding)) continue;
     name.remove_suffix(kEnding.size());
-    if (number_of(name, step)) all.push_back(step);
+    if (const auto step = detail::step_of_name(name)) all.push_back(*step);
   }
   std::sort(all.begin(), all.end());
   return all;

@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 
 #include "support/log.hpp"
+#include "support/quiet_thread.hpp"
 
 namespace lazy::training::detail {
 namespace {
@@ -39,7 +39,7 @@ Heartbeat& Heartbeat::of_process() {
 Heartbeat::Heartbeat() : fd_(socket_of_launcher()) {
   if (fd_ < 0) return;
   (void)::send(fd_, "b", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-  std::thread([this] { run(); }).detach();
+  quiet_thread([this] { run(); }).detach();
 }
 
 void Heartbeat::progressed() {
@@ -47,9 +47,6 @@ void Heartbeat::progressed() {
 }
 
 void Heartbeat::run() {
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are the program's
   for (;;) {
     (void)::send(fd_, "b", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     pollfd p{fd_, POLLIN, 0};

@@ -95,7 +95,7 @@ Sent send_parts(const data::Batch* own, const Loop& loop, const data::LoaderStat
       for (int r = 1; r < distributed::world_size(); ++r) distributed::send(part_of(x, r, s), r, {}, s);
     }
   }
-  // What was sent must not wait for a value that somebody reads: the others compute with theirs now.
+  // This runs at once, not when somebody reads a value: the others compute with theirs now.
   lazy::detail::eval(part.y.defined() ? std::vector<Tensor>{part.x, part.y} : std::vector<Tensor>{part.x}, s);
   if (own) jit::run_effects(s);
   result.part = std::move(part);

@@ -35,7 +35,7 @@ Progress::Progress(int64_t total, std::string title, ProgressOptions options, Si
   if (total < 0) throw Error("Progress: " + std::to_string(total) + " steps", s);
   if (options_.every < 1)
     throw Error("Progress: the loss is looked at every " + std::to_string(options_.every) + " steps", s);
-  // One of all ranks shows it; the others count, and compute losses, likewise.
+  // Rank 0 shows it; the others count, and compute losses, likewise.
   if (!options_.write && !distributed::is_main_process()) options_.write = [](std::string_view) {};
   if (options_.terminal == ProgressOptions::unknown)
     options_.terminal =

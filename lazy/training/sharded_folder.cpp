@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <numeric>
@@ -16,15 +14,14 @@
 #include "lazy/distributed/collectives.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/training/shards.hpp"
+#include "lazy/training/step_names.hpp"
 #include "support/config.hpp"
-#include "support/files.hpp"
 #include "support/hash.hpp"
 #include "support/log.hpp"
 
 namespace lazy::training {
 namespace {
 
-constexpr std::string_view kFolderPrefix = "checkpoint-";
 constexpr const char* kFailure = "failed.json";  // why a save is given up, for the ranks that wait
 
 /// Returns the name of a rank's file. `again`: 0, or a number where there are files of that name already.
@@ -49,20 +46,11 @@ void write_text(const std::string& path, const std::string& text, bool durable, 
 }
 
 std::vector<std::string> names_in_folder(const std::string& folder, const Site& s) {
-  std::vector<std::string> names;
-  if (!files::names_in(AT_FDCWD, folder.c_str(), names))
-    throw IoError("ShardedFolder: cannot read " + folder + ": " + std::strerror(errno), s);
-  return names;
+  return detail::names_in("ShardedFolder", folder, s);
 }
 
 /// Returns the step of a checkpoint's folder by its name; -1 for other names.
-int64_t step_of(std::string_view name) {
-  int64_t step = -1;
-  if (!name.starts_with(kFolderPrefix)) return -1;
-  name.remove_prefix(kFolderPrefix.size());
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
-  return error == std::errc{} && end == name.data() + name.size() ? step : -1;
-}
+int64_t step_of(std::string_view name) { return detail::step_of_name(name).value_or(-1); }
 
 }  // namespace
 
@@ -240,11 +228,7 @@ void ShardedFolder::wait(Site) {
   if (last->failure) std::rethrow_exception(last->failure);
 }
 
-std::string ShardedFolder::path(int64_t step) const {
-  std::string digits = std::to_string(step);
-  digits.insert(0, 12 - std::min<size_t>(digits.size(), 12), '0');
-  return folder_ + "/" + std::string(kFolderPrefix) + digits;
-}
+std::string ShardedFolder::path(int64_t step) const { return folder_ + "/" + detail::name_of_step(step); }
 
 std::vector<int64_t> ShardedFolder::steps(Site s) const {
   std::vector<int64_t> all;
@@ -264,7 +248,7 @@ std::string ShardedFolder::save(const Checkpoint& c, Site s) {
   save->folder = folder_, save->path = path(c.step()), save->site = s, save->keep = options_.keep;
   save->rank = distributed::rank(), save->ranks = distributed::world_size();
   save->timeout = options_.timeout > 0 ? options_.timeout : static_cast<double>(config::get().comm_timeout);
-  // What went wrong on one rank is told to all before any of them writes: nobody waits for the others then.
+  // All are told what went wrong on one rank before any of them writes: nobody waits for the others then.
   std::exception_ptr failure;
   std::vector<int64_t> plan{0, 0, 0};  // 1 where a rank has failed, `again`, and the save's number
   try {

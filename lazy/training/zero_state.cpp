@@ -53,9 +53,8 @@ std::vector<ParameterRef> inner_parameters(distributed::ZeroOptimizer& z) {
   return all;
 }
 
-TensorRows rows_in(const Tensor& shard, const Flat& f, const Site& s) {
+TensorRows rows_in(const Tensor& shard, const Flat& f) {
   const int64_t n = f.end - f.begin;
-  (void)s;
   return {shard(slice(n ? f.in_shard : 0, n ? f.in_shard + n : 0)), f.begin, f.size};
 }
 
@@ -100,7 +99,7 @@ void add_zero(Checkpoint& c, const std::string& name, distributed::ZeroOptimizer
     if (const auto shard = shard_by_name.find(owner); shard != shard_by_name.end()) {
       const bool flat = value.ndim(s) == 1;
       for (const Flat& f : parameters_of(*shard->second, by_name, s))
-        if (flat) rows.emplace_back("state." + f.name + what, rows_in(value, f, s));
+        if (flat) rows.emplace_back("state." + f.name + what, rows_in(value, f));
         else whole.set("state." + f.name + what, value);
     } else if (const auto p = by_name.find(owner);
                p != by_name.end() && value.ndim(s) > 0 && value.shape(s) == p->second->shape(s)) {
@@ -113,7 +112,7 @@ void add_zero(Checkpoint& c, const std::string& name, distributed::ZeroOptimizer
   for (size_t b = 0; b < shards.size(); ++b)
     for (const Flat& f : parameters_of(shards[b], by_name, s))
       if (inner[b]->dtype(s) != by_name.at(f.name)->dtype(s))
-        rows.emplace_back(kMaster + f.name, rows_in(inner[b]->detach(s), f, s));
+        rows.emplace_back(kMaster + f.name, rows_in(inner[b]->detach(s), f));
   c.add(name, whole, s).add_rows(name + ".rows", rows, s);
 }
 

@@ -84,7 +84,7 @@ void declare(CLI::App& app, Options& o) {
                  "elastic: seconds that --min slots are waited for")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
-  // What one launcher says to another.
+  // These are what one launcher says to another.
   app.add_option("--first-rank", l.first)->group("");
   app.add_option("--world", l.world)->group("");
   app.add_flag("--beat", l.beat)->group("");
@@ -187,7 +187,7 @@ int run_command(int argc, char** argv) {
   if (o.print.empty()) {
     const auto begun = std::filesystem::file_time_type::clock::now();
     const int status = launch(app, o);
-    // One for all machines: those of others are seen where they share the folder.
+    // This one merges for all machines: others' traces are seen where they share the folder.
     if (!l.profile.empty() && !l.watch_stdin) merge_traces(l.profile, kMostRanks, begun);
     return status;
   }

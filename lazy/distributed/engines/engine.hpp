@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +56,18 @@ class PeerLost : public std::exception {
   std::string text_;  // "rank 2 closed its connection"
 };
 
+/// Is asked about what each sender announced, before its data is taken, and throws if that is wrong.
+using CheckAnnouncement = std::function<void(int from, const Announcement&)>;
+/// Has an announcement that came from another machine checked, and how much data follows.
+inline void hear(Announcement& theirs, const Incoming& expected, const CheckAnnouncement& check) {
+  theirs.line[sizeof theirs.line - 1] = 0;
+  check(expected.from, theirs);
+  if (theirs.bytes != expected.bytes)
+    throw std::runtime_error("rank " + std::to_string(expected.from) + " sends " +
+                             std::to_string(theirs.bytes) + " bytes where " + std::to_string(expected.bytes) +
+                             " are expected");
+}
+
 /// Connects one rank with the others. Used by one thread at a time, but for stop().
 class Engine {
  public:
@@ -63,10 +76,9 @@ class Engine {
   virtual int size() const = 0;
   virtual const char* name() const = 0;  // for people: "threads", "tcp"
   /// Sends and receives all these messages, at most one to and one from each rank, and returns when both are
-  /// done. `check` gets what each sender announced, before its data is taken, and throws if that is wrong.
-  /// PeerLost if a rank is gone, Stopped after stop(); then no exchange is possible any more.
+  /// done. PeerLost if a rank is gone, Stopped after stop(); then no exchange is possible any more.
   virtual void exchange(const Announcement& own, std::span<const Outgoing> out, std::span<const Incoming> in,
-                        const std::function<void(int from, const Announcement&)>& check) = 0;
+                        const CheckAnnouncement& check) = 0;
   /// Has the exchange that is running, and all later ones, throw Stopped soon. Any thread may call it.
   virtual void stop() noexcept = 0;
   /// Says that this rank takes part in nothing any more: others that wait for it get PeerLost.

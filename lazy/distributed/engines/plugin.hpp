@@ -21,9 +21,9 @@ extern "C" {
 using PluginVersion = uint64_t (*)();
 /// Returns a new engine, or null and a text of at most `bytes` that says why there is none.
 using PluginMake = Engine* (*)(const EngineRequest&, char* why, size_t bytes);
-/// Of a plugin whose launcher says who is who, as mpirun does: sets rank and size, and returns true.
+/// Sets rank and size, and returns true: where the plugin's launcher says who is who, as mpirun does.
 using PluginPlace = bool (*)(int* rank, int* size, char* why, size_t bytes);
-/// Of such a plugin: gives every rank the text of rank 0, of at most `bytes` bytes.
+/// Gives every rank of such a plugin the text of rank 0, of at most `bytes` bytes.
 using PluginTell = void (*)(char* text, size_t bytes);
 }
 

@@ -26,7 +26,7 @@ class Tcp final : public Engine {
   const char* name() const override { return "tcp"; }
 
   void exchange(const Announcement& own, std::span<const Outgoing> out, std::span<const Incoming> in,
-                const std::function<void(int, const Announcement&)>& check) override {
+                const CheckAnnouncement& check) override {
     std::vector<Sending> sending;
     std::vector<Receiving> receiving;
     for (const Outgoing& o : out) {
@@ -90,7 +90,7 @@ class Tcp final : public Engine {
     if (errno != EAGAIN && errno != EINTR) s.refused = true;
     return false;
   }
-  bool receive(Receiving& r, const std::function<void(int, const Announcement&)>& check) const {
+  bool receive(Receiving& r, const CheckAnnouncement& check) const {
     char* to;
     size_t left;
     if (r.got < sizeof r.announcement) {
@@ -104,14 +104,7 @@ class Tcp final : public Engine {
     if (n <= 0) gone(r.message.from);
     const bool before = r.got < sizeof r.announcement;
     r.got += static_cast<size_t>(n);
-    if (before && r.got == sizeof r.announcement) {
-      r.announcement.line[sizeof r.announcement.line - 1] = 0;
-      check(r.message.from, r.announcement);
-      if (r.announcement.bytes != r.message.bytes)
-        throw CommunicationError("rank " + std::to_string(r.message.from) + " sends " +
-                                 std::to_string(r.announcement.bytes) + " bytes where " +
-                                 std::to_string(r.message.bytes) + " are expected");
-    }
+    if (before && r.got == sizeof r.announcement) { hear(r.announcement, r.message, check); }
     return true;
   }
   [[noreturn]] static void gone(int peer) {

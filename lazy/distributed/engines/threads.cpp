@@ -46,7 +46,7 @@ class Threads final : public Engine {
   }
 
   void exchange(const Announcement& own, std::span<const Outgoing> out, std::span<const Incoming> in,
-                const std::function<void(int, const Announcement&)>& check) override {
+                const CheckAnnouncement& check) override {
     std::unique_lock lock(room_->mutex);
     try {
       for (const Outgoing& o : out) {
@@ -59,8 +59,8 @@ class Threads final : public Engine {
       for (const Incoming& i : in) {
         Room::Slot& slot = at(i.from, rank_);
         wait(lock, i.from, [&] { return slot.full && !slot.taken; });
-        const Announcement theirs = slot.announcement;
-        check(i.from, theirs);
+        Announcement theirs = slot.announcement;
+        hear(theirs, i, check);
         if (!slot.data && i.bytes) fail(i.from);
         const void* const data = slot.data;
         slot.reading = true;

@@ -12,6 +12,7 @@
 #include "lazy/optim/optim.hpp"
 #include "tests/common/fails_at.hpp"
 #include "tests/common/folder.hpp"
+#include "tests/training/distributed/first_values.hpp"
 #include "tests/training/distributed/on_any_thread.hpp"
 
 using namespace lazy;
@@ -26,16 +27,7 @@ struct Net : nn::Module {
   LAZY_MODULE(hidden, out)
   Tensor operator()(const Tensor& x) const { return out(tanh(hidden(x))); }
 };
-const NamedTensors& first_values() {
-  static const NamedTensors all = [] {
-    manual_seed(5);
-    const Net net;
-    const NamedTensors state = net.state_dict();
-    for (const auto& [name, value] : state) (void)value.eval();
-    return state;
-  }();
-  return all;
-}
+const NamedTensors& first_values() { return test::first_values<Net>(5); }
 const data::TensorDataset& examples() {
   static const data::TensorDataset all = [] {
     Generator g(9);

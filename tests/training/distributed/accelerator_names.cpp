@@ -19,6 +19,7 @@
 
 using namespace lazy;
 using test::check;
+using test::throws;
 using training::Accelerator;
 using training::AcceleratorOptions;
 
@@ -40,13 +41,6 @@ std::vector<float> values_of(Net& net) {
   for (const ParameterRef& p : net.parameters())
     for (const float v : p->to_vector<float>()) all.push_back(v);
   return all;
-}
-template <class E>
-void throws(const std::string& part, const std::function<void()>& f) {
-  try {
-    f();
-    check(false, "nothing was thrown, expected: " + part);
-  } catch (const E& e) { check(std::string(e.what()).find(part) != std::string::npos, e.what()); }
 }
 
 /// Gathers what all ranks do, in any order.
@@ -244,7 +238,7 @@ BOOST_AUTO_TEST_CASE(processes) {
     a.wait_for_everyone();
     const int local = a.local_main_process_first([&] { return first++; });
     check((local == 3) == (rank == 0), "on this machine, too");
-    // What it throws is not swallowed, and the others go on.
+    // Its exception is not swallowed, and the others go on.
     bool thrown = false;
     try {
       a.main_process_first([&] {

@@ -195,13 +195,13 @@ BOOST_AUTO_TEST_CASE(ranks_that_differ_are_told) {
                        else (void)distributed::all_reduce(ones_of(3)).eval();
                      }),
            {"ranks do different things", "rank 0 is at all_reduce", "rank 1 is at all_reduce"});
-  // As many elements in another order.
+  // They have as many elements in another order.
   everyone(errors_of(2,
                      [&](int r) {
                        (void)distributed::all_reduce(ones(r ? Shape{2, 3} : Shape{3, 2})).eval();
                      }),
            {"ranks do different things"});
-  // One rank is a collective ahead.
+  // A rank is a collective ahead.
   everyone(errors_of(2,
                      [&](int r) {
                        for (int i = r; i < 3; ++i) (void)distributed::all_reduce(ones_of(3 + i)).eval();
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(ranks_that_differ_are_told) {
                        (void)distributed::all_reduce(ones_of(3), ReduceOp::sum, r ? a : b).eval();
                      }),
            {"group 1", "group 2"});
-  // What is sent is not what is expected: only the receiver can know.
+  // A rank sends something else than is expected: only the receiver can know.
   const auto sent = errors_of(2, [&](int r) {
     if (r == 0) distributed::send(ones_of(3), 1), distributed::barrier();
     else (void)distributed::recv({4}, float32, 0).eval();
@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(around_a_ring_and_from_rank_to_rank) {
     });
 }
 
-// What is started ends while the program computes; results are those of calls that wait.
+// Started collectives end while the program computes; results are those of calls that wait.
 BOOST_AUTO_TEST_CASE(started_and_waited_for) {
   for (const int ranks : {1, 2, 4})
     distributed::run_ranks(ranks, [&] {

@@ -8,6 +8,7 @@
 #include "lazy/lazy.hpp"
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/optim.hpp"
+#include "tests/training/distributed/first_values.hpp"
 #include "tests/training/distributed/on_any_thread.hpp"
 
 using namespace lazy;
@@ -26,17 +27,7 @@ struct Net : nn::Module {
   }
 };
 
-/// Returns the weights that all begin with: ranks of one process draw from one generator.
-const NamedTensors& first_values() {
-  static const NamedTensors all = [] {
-    manual_seed(7);
-    const Net net;
-    const NamedTensors state = net.state_dict();
-    for (const auto& [name, value] : state) (void)value.eval();
-    return state;
-  }();
-  return all;
-}
+const NamedTensors& first_values() { return test::first_values<Net>(7); }
 
 struct Batch {
   Tensor x, y;

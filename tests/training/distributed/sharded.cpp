@@ -18,6 +18,7 @@
 
 using namespace lazy;
 using test::check;
+using test::throws;
 using training::Checkpoint;
 using training::NamedRows;
 using training::ShardedFolder;
@@ -80,13 +81,6 @@ void save_by(int ranks, const std::string& folder, int64_t step, training::Shard
     check(all.save(checkpoint(step)) == all.path(step), "the path");
   });
 }
-template <class E>
-void throws(const std::string& part, const std::function<void()>& f) {
-  try {
-    f();
-    check(false, "nothing was thrown, expected: " + part);
-  } catch (const E& e) { check(std::string(e.what()).find(part) != std::string::npos, e.what()); }
-}
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& e : fs::directory_iterator(folder)) names.push_back(e.path().filename().string());
@@ -121,7 +115,7 @@ BOOST_AUTO_TEST_CASE(any_number_of_ranks_reads) {
         check_is(*c, 12);
       });
     check_is(Checkpoint::load(folder / "checkpoint-000000000012"), 12);
-    // As one file.
+    // It is the same as one file.
     Checkpoint::load(folder / "checkpoint-000000000012").save(folder / "one");
     check_is(Checkpoint::load(folder / "one"), 12);
   }
@@ -229,7 +223,7 @@ BOOST_AUTO_TEST_CASE(ranks_that_differ) {
   });
   attempt("'other' is not there on all ranks",
           [](Checkpoint& c) { c.add("x", ones({9})).add(distributed::rank() ? "other" : "one", ones({3})); });
-  // What rank 0 can't begin, no other one waits for.
+  // No other rank waits for what rank 0 can't begin.
   fs::remove_all(folder / "checkpoint-000000000002");
   std::ofstream(folder / "checkpoint-000000000002") << "a file";
   distributed::run_ranks(2, [&] {

@@ -10,6 +10,7 @@
 #include "lazy/lazy.hpp"
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/optim.hpp"
+#include "tests/training/distributed/first_values.hpp"
 #include "tests/training/distributed/on_any_thread.hpp"
 
 using namespace lazy;
@@ -30,19 +31,6 @@ struct Normed : nn::Module {
   LAZY_MODULE(conv, norm, out)
   Tensor operator()(const Tensor& x) { return out(mean(relu(norm(conv(x))), {2, 3})); }
 };
-
-/// Returns the weights that all begin with: ranks of one process draw from one generator.
-template <class N>
-const NamedTensors& first_values() {
-  static const NamedTensors all = [] {
-    manual_seed(7);
-    const N net;
-    const NamedTensors state = net.state_dict();
-    for (const auto& [name, value] : state) (void)value.eval();
-    return state;
-  }();
-  return all;
-}
 
 Tensor drawn(int step, const Shape& shape) {
   Generator g(static_cast<uint64_t>(step) + 100);
@@ -79,7 +67,7 @@ struct How {
 Trained train(const How& how, int steps, int64_t n) {
   const int ranks = distributed::world_size(), me = distributed::rank();
   Net net;
-  net.load_state_dict(first_values<Net>());
+  net.load_state_dict(test::first_values<Net>());
   if (how.dtype != float32) net.to(how.dtype);
   if (me) net.out.bias = net.out.bias + 1.0f;  // rank 0's values count
   ZeroOptimizer optimizer(net, make_of(how.optimizer, ranks == 1),
@@ -138,12 +126,12 @@ BOOST_AUTO_TEST_CASE(as_one_rank_with_whole_batches) {
     }
 }
 
-// Of Adam's state, and of gradients, a rank holds what belongs to its shards.
+// A rank holds of Adam's state, and of gradients, what belongs to its shards.
 BOOST_AUTO_TEST_CASE(a_rank_holds_its_share) {
   for (const int ranks : {2, 4})
     distributed::run_ranks(ranks, [&] {
       Net net;
-      net.load_state_dict(first_values<Net>());
+      net.load_state_dict(test::first_values<Net>());
       ZeroOptimizer optimizer(net, make_of("AdamW", false),
                               {.bucket_bytes = 3000, .first_bucket_bytes = 1000});
       optimizer.backward(sum(net(drawn(1, {4, 11}))));
@@ -190,7 +178,7 @@ BOOST_AUTO_TEST_CASE(mistakes) {
 BOOST_AUTO_TEST_CASE(batch_norms_of_all_ranks) {
   const auto run = [](const Tensor& x, const Slice& mine, std::vector<float>& out) {
     Normed net;
-    net.load_state_dict(first_values<Normed>());
+    net.load_state_dict(test::first_values<Normed>());
     check(distributed::sync_batch_norms(net) == 1, "one norm");
     const Tensor y = net(x(mine));
     const double weight = static_cast<double>(distributed::world_size());

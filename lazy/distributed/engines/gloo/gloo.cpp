@@ -67,7 +67,7 @@ class Gloo final : public Engine {
   const char* name() const override { return "gloo"; }
 
   void exchange(const Announcement& own, std::span<const Outgoing> out, std::span<const Incoming> in,
-                const std::function<void(int, const Announcement&)>& check) override {
+                const CheckAnnouncement& check) override {
     std::vector<Announcement> announced(out.size(), own), theirs(in.size());
     std::vector<std::unique_ptr<UnboundBuffer>> words, data, heard, got(in.size());
     try {
@@ -86,12 +86,7 @@ class Gloo final : public Engine {
       }
       for (size_t i = 0; i < in.size(); ++i) {
         wait(*heard[i], in[i].from, true);
-        theirs[i].line[sizeof theirs[i].line - 1] = 0;
-        check(in[i].from, theirs[i]);
-        if (theirs[i].bytes != in[i].bytes)
-          throw std::runtime_error("rank " + std::to_string(in[i].from) + " sends " +
-                                   std::to_string(theirs[i].bytes) + " bytes where " +
-                                   std::to_string(in[i].bytes) + " are expected");
+        hear(theirs[i], in[i], check);
         uint64_t& slot = received_[static_cast<size_t>(in[i].from)];
         got[i] = context_.createUnboundBuffer(in[i].data, in[i].bytes);
         if (in[i].bytes) post(in[i].from, [&] { got[i]->recv(in[i].from, slot); });

@@ -68,7 +68,7 @@ class Mpi final : public Engine {
   const char* name() const override { return "mpi"; }
 
   void exchange(const Announcement& own, std::span<const Outgoing> out, std::span<const Incoming> in,
-                const std::function<void(int, const Announcement&)>& check) override {
+                const CheckAnnouncement& check) override {
     std::vector<Announcement> announced(out.size(), own), theirs(in.size());
     std::vector<MPI_Request> sends, heard(in.size(), MPI_REQUEST_NULL), receives;
     std::vector<int> senders;
@@ -83,12 +83,7 @@ class Mpi final : public Engine {
       }
       for (size_t i = 0; i < in.size(); ++i) {
         wait(heard[i], in[i].from);
-        theirs[i].line[sizeof theirs[i].line - 1] = 0;
-        check(in[i].from, theirs[i]);
-        if (theirs[i].bytes != in[i].bytes)
-          throw std::runtime_error("rank " + std::to_string(in[i].from) + " sends " +
-                                   std::to_string(theirs[i].bytes) + " bytes where " +
-                                   std::to_string(in[i].bytes) + " are expected");
+        hear(theirs[i], in[i], check);
       }
       // Nothing of the data is sent before all agree: what is taken back after a mistake is only words.
       for (const Incoming& i : in)
