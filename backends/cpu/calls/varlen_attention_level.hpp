@@ -203,7 +203,9 @@ class Forward {
         scores_(memory_.lines(kRowsAtOnce, kKeysAtOnce)),
         sums_(memory_.lines(kMostRows, a_.width)),
         top_(memory_.take(kMostRows)),
-        total_(memory_.take(kMostRows)) {
+        total_(memory_.take(kMostRows)),
+        read_keys_(memory_.lines(lines_of_keys(a_), length_of_keys(a_))),
+        read_values_(memory_.lines(lines_of_values(a_), length_of_values(a_))) {
     keys_.data = memory_.take(Right<T>::size(a_.depth, kKeysAtOnce));
     values_.data = memory_.take(Right<T>::size(kKeysAtOnce, a_.width));
   }
@@ -266,9 +268,19 @@ class Forward {
                   end = at.seen(piece.last - 1).second;
     for (int64_t first = begin; first < end; first += kKeysAtOnce) {
       const int64_t count = std::min(kKeysAtOnce, at.keys - first);
-      pack_columns(keys_, a_.depth, count, [&](int64_t j) { return a_.k + at.key(first + j) * a_.depth; });
-      finite_ =
-          pack_rows(values_, count, a_.width, [&](int64_t j) { return a_.v + at.key(first + j) * a_.width; });
+      if (a_.k) {
+        pack_columns(keys_, a_.depth, count, [&](int64_t j) { return a_.k + at.key(first + j) * a_.depth; });
+      } else {
+        for (int64_t j = 0; j < count; ++j) a_.stored_k.read(at.key(first + j), 1, read_keys_.row(j));
+        pack_columns(keys_, a_.depth, count, [&](int64_t j) { return read_keys_.row(j); });
+      }
+      if (a_.v) {
+        finite_ = pack_rows(values_, count, a_.width,
+                            [&](int64_t j) { return a_.v + at.key(first + j) * a_.width; });
+      } else {
+        for (int64_t j = 0; j < count; ++j) a_.stored_v.read(at.key(first + j), 1, read_values_.row(j));
+        finite_ = pack_rows(values_, count, a_.width, [&](int64_t j) { return read_values_.row(j); });
+      }
       for (int64_t r = 0; r < rows; r += kRowsAtOnce)
         block(at, r, std::min(kRowsAtOnce, rows - r), first, count);
     }
@@ -278,8 +290,20 @@ class Forward {
   static int64_t size(const VarlenAttention<T>& a) {
     return Parts<T>::size(kRowsAtOnce, a.depth) + Parts<T>::size(kRowsAtOnce, kKeysAtOnce) +
            Parts<T>::size(kMostRows, a.width) + 2 * kMostRows + Right<T>::size(a.depth, kKeysAtOnce) +
-           Right<T>::size(kKeysAtOnce, a.width);
+           Right<T>::size(kKeysAtOnce, a.width) + Parts<T>::size(lines_of_keys(a), length_of_keys(a)) +
+           Parts<T>::size(lines_of_values(a), length_of_values(a));
   }
+  // Lines for keys and values that are stored in fewer bits: of a block of keys of one head, or, in the same
+  // memory, of as many keys as few rows read at once, of all heads that go together.
+  static int64_t heads_together(const VarlenAttention<T>& a) { return std::min(a.groups, kRowsAtOnce); }
+  static int64_t lines_of_keys(const VarlenAttention<T>& a) {
+    return a.k ? 0 : std::max(kKeysAtOnce, heads_together(a));
+  }
+  static int64_t length_of_keys(const VarlenAttention<T>& a) { return a.depth; }
+  static int64_t lines_of_values(const VarlenAttention<T>& a) {
+    return a.v ? 0 : std::max(kKeysAtOnce, kValuesAtOnce * heads_together(a));
+  }
+  static int64_t length_of_values(const VarlenAttention<T>& a) { return a.width; }
 
   /// Attends with rows [r, r + rows) of the piece to `count` keys from `first` on.
   LAZY_LEVEL void block(const Where<T>& at, int64_t r, int64_t rows, int64_t first, int64_t count) {
@@ -311,7 +335,8 @@ class Forward {
     const int64_t rows = piece.last - piece.first;
     const Where<T> at{a_, piece};
     for (int64_t j = 0; j < count; ++j) {
-      const T* const key = a_.k + at.key(first + j) * a_.depth;
+      const T* key = a_.k + at.key(first + j) * a_.depth;
+      if (!a_.k) a_.stored_k.read(at.key(first + j), piece.groups, read_keys_.data), key = read_keys_.data;
       for (int64_t g = 0; g < piece.groups; ++g)
         for (int64_t i = g * rows; i < (g + 1) * rows; ++i)
           scores_.row(i)[j] = dot(query_.row(i), key + g * a_.depth, a_.depth);
@@ -326,8 +351,15 @@ class Forward {
       }
     for (int64_t j = 0; j < count; j += kValuesAtOnce) {
       const T* values[kValuesAtOnce];
-      for (int64_t k = j; k < std::min(count, j + kValuesAtOnce); ++k)
-        values[k - j] = a_.v + at.key(first + k) * a_.width;
+      for (int64_t k = j; k < std::min(count, j + kValuesAtOnce); ++k) {
+        if (a_.v) {
+          values[k - j] = a_.v + at.key(first + k) * a_.width;
+          continue;
+        }
+        T* const to = read_values_.data + (k - j) * heads_together(a_) * read_values_.step;
+        a_.stored_v.read(at.key(first + k), piece.groups, to);
+        values[k - j] = to;
+      }
       for (int64_t i = 0; i < piece.groups * rows; ++i) {
         const int64_t begin = std::max(own[i].first, j), end = std::min(own[i].second, j + kValuesAtOnce);
         add_values(sums_.row(i), scores_.row(i) + j, values, i / rows * a_.width, begin - j, end - j);
@@ -427,6 +459,7 @@ class Forward {
   Parts<T> memory_;
   const Lines<T> query_, scores_, sums_;
   T *const top_, *const total_;
+  const Lines<T> read_keys_, read_values_;  // of keys and values that are stored in fewer bits
   Right<T> keys_, values_;
   bool finite_ = true;
 };

@@ -17,14 +17,17 @@ namespace {
 VarlenAttributes check_attention(const CallSpec& spec, std::span<const Meta> o) {
   const auto a = spec.as<VarlenAttributes>();
   const auto own = static_cast<size_t>(a.operands());
-  if (o.size() < own || a.causal > 1 || a.paged > 1 || a.sloped > 1 || a.window < 0) unfit(spec);
+  if (o.size() < own || a.causal > 1 || a.paged > 1 || a.sloped > 1 || a.scaled > a.paged || a.window < 0)
+    unfit(spec);
   const Shape &q = o[0].shape, &k = o[1].shape, &v = o[2].shape;
   const int rank = a.paged ? 4 : 3;
   if (q.size() != 3 || k.size() != rank || v.size() != rank) unfit(spec);
   const size_t table = static_cast<size_t>(6 + a.sloped);
   for (size_t i = 0; i < o.size(); ++i) {
     const bool integer = i == 4 || i == 5 || (a.paged && i == table);
-    if (o[i].dtype != (integer ? int64 : o[0].dtype))
+    const bool key = i == 1 || i == 2;
+    if (key && a.paged && o[0].dtype == float32 && is_stored(o[i].dtype, a.scaled)) continue;
+    if ((key && a.scaled) || o[i].dtype != (integer ? int64 : o[0].dtype))
       throw DtypeError(std::string(spec.name()) + ": operands of one dtype are needed, and int64 offsets");
   }
   if (o[0].dtype != float32 && o[0].dtype != float64)
@@ -36,6 +39,8 @@ VarlenAttributes check_attention(const CallSpec& spec, std::span<const Meta> o) 
   fits = fits && o[3].shape.empty() && o[4].shape.size() == 1 && o[4].shape[0] >= 1;
   if (!fits || o[5].shape.size() != 1 || o[5].shape[0] != o[4].shape[0] - a.paged) unfit(spec);
   if (a.sloped && o[6].shape != Shape{q[1]}) unfit(spec);
+  const Shape scales{k[0], k[1], k[rank - 2]};
+  if (a.scaled && (o[own - 2].shape != scales || o[own - 1].shape != scales)) unfit(spec);
   if (a.paged && (o[table].shape.size() != 2 || o[table].shape[0] != o[5].shape[0] || k[1] <= 0)) unfit(spec);
   return a;
 }
@@ -75,7 +80,8 @@ T dot(const T* a, const T* b, int64_t n) {
 
 template <class T>
 T score(const VarlenAttention<T>& a, int64_t n, int64_t t, int64_t h, int64_t place, int64_t j) {
-  const T* const key = a.k + (a.row(n, j) * a.groups + h / a.shared()) * a.depth;
+  std::vector<T> spare;
+  const T* const key = a.stored_k.row(a.row(n, j) * a.groups + h / a.shared(), spare);
   const T s = dot(a.q + (t * a.heads + h) * a.depth, key, a.depth) * a.factor;
   return a.slopes ? s - a.slopes[h] * static_cast<T>(std::abs(place - j)) : s;
 }
@@ -86,7 +92,7 @@ void forward(const CallRun& r) {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   each_query(a, [&](int64_t n, int64_t t, int64_t h, int64_t place) {
     const auto [first, end] = a.seen(place, a.keys(n));
-    std::vector<T> x, y(static_cast<size_t>(a.width), T{0});
+    std::vector<T> x, y(static_cast<size_t>(a.width), T{0}), spare;
     T top = -kInfinity, total{0};
     for (int64_t j = first; j < end; ++j) {
       x.push_back(score(a, n, t, h, place, j));
@@ -95,7 +101,7 @@ void forward(const CallRun& r) {
     for (int64_t j = first; j < end; ++j) {
       const T s = x[static_cast<size_t>(j - first)];
       const T weight = s == -kInfinity ? T{0} : std::exp(s - (top == -kInfinity ? T{0} : top));
-      const T* const value = a.v + (a.row(n, j) * a.groups + h / a.shared()) * a.width;
+      const T* const value = a.stored_v.row(a.row(n, j) * a.groups + h / a.shared(), spare);
       total += weight;
       for (int64_t i = 0; i < a.width; ++i) y[static_cast<size_t>(i)] += weight * value[i];
     }
@@ -162,6 +168,7 @@ std::string describe_varlen(std::string_view attributes) {
   add(a.window > 0, "window " + std::to_string(a.window));
   add(a.sloped, "slopes");
   add(a.paged, "paged");
+  add(a.scaled, "scaled");
   return text;
 }
 

@@ -4,7 +4,7 @@
 //   varlen_attention           q (T, H, E), k (S, G, E), v (S, G, V), factor (), q_offsets (N + 1),
 //                              k_offsets (N + 1) [, slopes (H)]          ->  y (T, H, V), lse (T, H)
 //     paged                    k (B, P, G, E), v (B, P, G, V), ..., k_lengths (N) in place of k_offsets,
-//                              [slopes,] table (N, M)
+//                              [slopes,] table (N, M) [, k_scales (B, P, G), v_scales (B, P, G)]
 //   varlen_attention_backward  the same operands (none are paged), y, lse, the gradient of y
 //                                                                        ->  of q, k and v
 //
@@ -12,12 +12,15 @@
 // row j % P of block table[n, j / P]. H / G heads of queries share a head of keys. The last query stands at
 // the last key: query t of a sequence with L queries and K keys is at p = K - L + t. y is softmax(factor q k'
 // - slope |p - j|) v, lse the logarithm of the sum of the exponentials, inf for a query that sees no key: its
-// y is 0. Offsets, lengths and the table are int64, all else is of one dtype, float32 or float64.
+// y is 0. Offsets, lengths and the table are int64, all else is of one dtype, float32 or float64. Beside float32
+// paged keys and values may be stored in fewer bits (stored_rows.hpp): as 16-bit floats, and with scales as
+// int8, or as uint8 that are codes of e4m3.
 #pragma once
 #include <algorithm>
 #include <string>
 #include <utility>
 
+#include "jit/built_in/nn/stored_rows.hpp"
 #include "jit/calls/call.hpp"
 
 namespace lazy::jit::calls {
@@ -26,10 +29,10 @@ struct VarlenAttributes {
   uint8_t causal = 0;    // 1: a query sees keys up to its own place
   uint8_t paged = 0;     // 1: keys and values lie in blocks
   uint8_t sloped = 0;    // 1: scores fall with distance (Press et al., 2022)
-  uint8_t reserved = 0;  // 0
+  uint8_t scaled = 0;    // 1: paged keys and values are int8, or codes of e4m3, and have scales
   int32_t window = 0;    // keys further off than window - 1 are not seen; 0: all are
 
-  int operands() const { return 6 + sloped + paged; }
+  int operands() const { return 6 + sloped + paged + 2 * scaled; }
 };
 
 /// Holds a run's extents and memory.
@@ -38,7 +41,8 @@ struct VarlenAttention {
   VarlenAttributes how;
   int64_t sequences, heads, groups, depth, width;  // N, H, G, E, V
   int64_t page = 0, pages = 0;                     // P, M
-  const T *q, *k, *v;
+  const T *q, *k, *v;  // k, v: null where they are stored otherwise than as T
+  StoredRows<T> stored_k, stored_v;
   T factor;
   const int64_t *q_offsets, *k_offsets, *table = nullptr;
   const T* slopes = nullptr;
@@ -50,7 +54,12 @@ struct VarlenAttention {
     heads = q_shape[1], depth = q_shape[2], width = v_shape.back();
     groups = v_shape[v_shape.size() - 2];
     sequences = r.operands[4].shape[0] - 1;
-    q = in(0), k = in(1), v = in(2), factor = *in(3);
+    q = in(0), factor = *in(3);
+    const auto bytes = [&](int i) { return reinterpret_cast<const std::byte*>(r.in[i]); };
+    const auto scale = [&](int i) { return reinterpret_cast<const float*>(r.in[how.operands() - 2 + i]); };
+    stored_k = {bytes(1), r.operands[1].dtype, depth, how.scaled ? scale(0) : nullptr};
+    stored_v = {bytes(2), r.operands[2].dtype, width, how.scaled ? scale(1) : nullptr};
+    k = stored_k.as_they_are(), v = stored_v.as_they_are();
     q_offsets = integers(4), k_offsets = integers(5);
     if (how.sloped) slopes = in(6);
     if (how.paged) {

@@ -9,6 +9,7 @@
 #include "lazy/core/operands.hpp"
 #include "lazy/core/policy.hpp"
 #include "lazy/indexing/gathering.hpp"
+#include "lazy/ops/float8.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "support/float_mode.hpp"
 
@@ -90,10 +91,17 @@ struct AttentionOfOps {
     const Handle at =
         r.op(Op::add, r.op(Op::multiply, r.reshape(table, {sequences, pages, 1}), page), in_block);
     const Handle row = r.reshape(r.where(there, at, 0), all);
-    const auto rows_of = [&](const Handle& h) {
-      return split(gathered(r.reshape(h, {blocks * page, groups, h->shape[3]}), row));
+    const auto rows_of = [&](const Handle& h, size_t scales) {
+      Handle rows = gathered(r.reshape(h, {blocks * page, groups, h->shape[3]}), row);
+      if (how.scaled) {
+        rows = h->dtype == uint8 ? from_float8(r.arg(rows)).handle() : r.as(float32, rows);
+        const Handle& all_scales = e[static_cast<size_t>(how.operands()) - 2 + scales];
+        const Handle scale = gathered(r.reshape(all_scales, {blocks * page, groups, 1}), row);
+        rows = r.op(Op::multiply, rows, scale);
+      }
+      return split(r.as(e[kQ]->dtype, rows));
     };
-    return {rows_of(e[kK]),        rows_of(e[kV]),        r.reshape(r.index(0, each, table), all),
+    return {rows_of(e[kK], 0),     rows_of(e[kV], 1),     r.reshape(r.index(0, each, table), all),
             r.reshape(place, all), r.reshape(there, all), Handle()};
   }
   Handle queries() const {
@@ -229,16 +237,37 @@ constinit const jit::CallDefinition kVarlenIntention{
     .expand = expand_varlen,
     .vjp = varlen_derivatives};
 
-/// Checks and records an attention; `key_ends` are offsets, or the lengths where there is a table.
-Ragged attend(const Ragged& query, const Tensor& key, const Tensor& value, const Tensor& key_ends,
-              const Tensor& table, const VarlenOptions& o, const Site& s) {
+/// Names what the keys and values of an attention are.
+struct Attended {
+  const Tensor &key, &value;
+  const Tensor& ends;  // offsets, or the lengths where there is a table
+  const Tensor& table;
+  const Tensor &key_scales, &value_scales;
+};
+
+/// Checks and records an attention.
+Ragged attend(const Ragged& query, const Attended& to, const VarlenOptions& o, const Site& s) {
   const Recorder r{kVarlen, s};
-  const Arg q(query.values, s), k(key, s), v(value, s);
-  const DType t = contraction_type(kVarlen, {&q, &k, &v});
+  const Arg q(query.values, s), k(to.key, s), v(to.value, s);
+  const Tensor& table = to.table;
+  const bool scaled = to.key_scales.defined();
+  if (scaled != to.value_scales.defined()) r.fail<Error>("keys and values have scales, or neither");
+  const DType t = scaled ? contraction_type(kVarlen, {&q}) : contraction_type(kVarlen, {&q, &k, &v});
   if (!is_float(t)) r.fail<DtypeError>(std::string("takes floating-point numbers, not ") + name_of(t));
   const DType work = is_half(t) ? float32 : t;
   const auto operand = [&](const Arg& a) { return r.as(work, Operand(kVarlen, a, t).take()); };
-  const Handle qh = operand(q), kh = operand(k), vh = operand(v);
+  // Blocks that are stored in fewer bits are read as they are.
+  const auto blocks = [&](const Arg& a) {
+    if (work != float32 || !jit::calls::is_stored(a.handle()->dtype, scaled)) {
+      if (scaled)
+        r.fail<DtypeError>(std::string("with scales, keys and values are int8 or uint8 beside queries of up to "
+                                       "32 bits, not ") + name_of(a.handle()->dtype));
+      return operand(a);
+    }
+    return Operand(kVarlen, a).take();
+  };
+  const auto key_operand = [&](const Arg& a) { return table.defined() ? blocks(a) : operand(a); };
+  const Handle qh = operand(q), kh = key_operand(k), vh = key_operand(v);
   const Shape &qs = qh->shape, &ks = kh->shape, &vs = vh->shape;
   const int rank = table.defined() ? 4 : 3;
   const auto misfit = [&](const char* why) {
@@ -268,8 +297,7 @@ Ragged attend(const Ragged& query, const Tensor& key, const Tensor& value, const
   if (o.window < 0 || o.window > std::numeric_limits<int32_t>::max())
     r.fail<Error>("a window of " + std::to_string(o.window.value));
   std::vector<Handle> all{qh, kh, vh, constant(by, work, {}, s), integers("offsets", query.offsets, {n + 1})};
-  all.push_back(table.defined() ? integers("lengths", key_ends, {n})
-                                : integers("offsets", key_ends, {n + 1}));
+  all.push_back(table.defined() ? integers("lengths", to.ends, {n}) : integers("offsets", to.ends, {n + 1}));
   if (o.slopes.defined()) {
     if (o.slopes.shape(s) != Shape{qs[1]})
       r.fail<ShapeError>("slopes " + to_string(o.slopes.shape(s)) + " for " + std::to_string(qs[1]) +
@@ -281,9 +309,16 @@ Ragged attend(const Ragged& query, const Tensor& key, const Tensor& value, const
     if (shape.size() != 2) r.fail<ShapeError>("a table " + to_string(shape) + " is not (N, M)");
     all.push_back(integers("tables", table, {n, shape[1]}));
   }
+  if (scaled)
+    for (const Tensor* const scales : {&to.key_scales, &to.value_scales}) {
+      if (scales->shape(s) != Shape{ks[0], ks[1], ks[2]})
+        r.fail<ShapeError>("scales " + to_string(scales->shape(s)) + " for keys " + to_string(ks));
+      all.push_back(stored_as(kVarlen, Arg(*scales, s), float32));
+    }
   const VarlenAttributes how{.causal = o.causal,
                              .paged = table.defined(),
                              .sloped = o.slopes.defined(),
+                             .scaled = scaled,
                              .window = static_cast<int32_t>(o.window.value)};
   const Handle y = detail::record_call(jit::intern_call(kVarlenIntention, how), pointers_to(all), s)[0];
   return {Tensor(r.as(t, y)), query.offsets};
@@ -293,11 +328,12 @@ Ragged attend(const Ragged& query, const Tensor& key, const Tensor& value, const
 
 Ragged scaled_dot_product_attention(const Ragged& query, const Ragged& key, const Ragged& value,
                                     const VarlenOptions& o, Site s) {
-  return attend(query, key.values, value.values, key.offsets, {}, o, s);
+  return attend(query, {key.values, value.values, key.offsets, {}, {}, {}}, o, s);
 }
 Ragged scaled_dot_product_attention(const Ragged& query, const PagedKeys& keys, const VarlenOptions& o,
                                     Site s) {
-  return attend(query, keys.keys, keys.values, keys.lengths, keys.table, o, s);
+  return attend(
+      query, {keys.keys, keys.values, keys.lengths, keys.table, keys.key_scales, keys.value_scales}, o, s);
 }
 
 }  // namespace lazy

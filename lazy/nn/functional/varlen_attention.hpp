@@ -24,13 +24,16 @@ struct VarlenOptions {
 Ragged scaled_dot_product_attention(const Ragged& query, const Ragged& key, const Ragged& value,
                                     const VarlenOptions& options = {}, Site s = Site::current());
 
-/// Holds the keys and values of sequences in blocks of P rows, in any order, which sequences may share.
+/// Holds the keys and values of sequences in blocks of P rows, in any order, which sequences may share. With
+/// scales they are int8, or uint8: codes of Float8::e4m3 (lazy/ops/float8.hpp), and a key is its integers, or
+/// the codes' numbers, times its scale.
 struct PagedKeys {
   Tensor keys, values;  // (B, P, G, E), (B, P, G, V)
   Tensor table;         // (N, M), int64: key j of sequence n is row j % P of block table[n, j / P]
   Tensor lengths;       // (N), int64: keys of each sequence
+  Tensor key_scales = {}, value_scales = {};  // (B, P, G), float32; undefined: keys and values are as they are
 };
-/// Likewise with keys in blocks. There is no derivative. IndexError also for a block that there is not, and
+/// Likewise with keys in blocks, which are read as they are stored. There is no derivative. IndexError also for a block that there is not, and
 /// for a sequence of more than M P keys.
 Ragged scaled_dot_product_attention(const Ragged& query, const PagedKeys& keys,
                                     const VarlenOptions& options = {}, Site s = Site::current());

@@ -5,9 +5,11 @@
 #include <string>
 
 #include "lazy/core/build.hpp"
+#include "lazy/formula/formula.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/writing.hpp"
 #include "lazy/ops/creation.hpp"
+#include "lazy/ops/float8.hpp"
 #include "lazy/ops/views.hpp"
 
 namespace lazy::nn {
@@ -23,13 +25,22 @@ int64_t positive(const char* what, IntegerArg n, const Site& s) {
 
 }  // namespace
 
-PagedCache::PagedCache(const PagedCacheOptions& o, Site s) : block_(positive("block", o.block, s)) {
+PagedCache::PagedCache(const PagedCacheOptions& o, Site s)
+    : block_(positive("block", o.block, s)), format_(o.format) {
   const int64_t layers = positive("layers", o.layers, s), heads = positive("heads", o.heads, s),
                 width = positive("width", o.width, s), blocks = positive("blocks", o.blocks, s);
   const int64_t value_width = o.value_width > 0 ? o.value_width.value : width;
-  for (int64_t i = 0; i < layers; ++i)
-    layers_.push_back({zeros({blocks * block_, heads, width}, o.dtype, o.device, s),
-                       zeros({blocks * block_, heads, value_width}, o.dtype, o.device, s)});
+  const MaybeDType dtype = format_ == CacheFormat::int8     ? MaybeDType(int8)
+                           : format_ == CacheFormat::float8 ? MaybeDType(uint8)
+                                                            : o.dtype;
+  for (int64_t i = 0; i < layers; ++i) {
+    Layer l;
+    l.keys = zeros({blocks * block_, heads, width}, dtype, o.device, s);
+    l.values = zeros({blocks * block_, heads, value_width}, dtype, o.device, s);
+    if (format_ != CacheFormat::as_given)
+      l.key_scales = l.value_scales = zeros({blocks * block_, heads}, float32, o.device, s);
+    layers_.push_back(std::move(l));
+  }
   users_.resize(static_cast<size_t>(blocks));
   for (int64_t i = blocks; i-- > 0;) free_.push_back(i);
 }
@@ -130,13 +141,40 @@ PagedStep PagedCache::extend(const std::vector<int64_t>& sequences, const std::v
   if (!from.empty()) {
     const Tensor source = integers(from), target = integers(to);
     for (Layer& l : layers_)
-      for (Tensor* pool : {&l.keys, &l.values})
-        *pool = index_copy(Arg(*pool, s), 0, Arg(target, s), take(Arg(*pool, s), Arg(source, s), 0));
+      l.each([&](Tensor& pool) {
+        pool = index_copy(Arg(pool, s), 0, Arg(target, s), take(Arg(pool, s), Arg(source, s), 0));
+      });
   }
   const auto n = static_cast<int64_t>(sequences.size());
   const Tensor flat = integers(table);
   return {integers(rows), integers(offsets), reshape(Arg(flat, s), {n, static_cast<int64_t>(most)}),
           integers(lengths)};
+}
+
+int64_t PagedCache::nbytes(Site s) const {
+  int64_t all = 0;
+  for (Layer l : layers_) l.each([&](const Tensor& t) { all += static_cast<int64_t>(t.nbytes(s)); });
+  return all;
+}
+
+/// Writes rows, which `rows` names, in a pool of the cache's format.
+void PagedCache::put(Tensor& pool, Tensor& scales, const Tensor& rows, Arg given, const Site& s) const {
+  if (format_ == CacheFormat::as_given) {
+    pool = index_copy(Arg(pool, s), 0, Arg(rows, s), std::move(given));
+    return;
+  }
+  const lazy::detail::Formula f("PagedCache::attend", {&given});
+  const lazy::detail::Term x = f.term(f.as(float32, f.term(given).handle()));
+  if (x.rank() != 3 || x.shape()[1] != pool.shape(s)[1] || x.shape()[2] != pool.shape(s)[2])
+    f.fail<ShapeError>("rows " + to_string(x.shape()) + " for a cache of " + to_string(pool.shape(s)));
+  constexpr double kLeast = 0x1p-100;  // so that a row of zeros stays one
+  const double most = format_ == CacheFormat::int8 ? 127 : largest_of(Float8::e4m3);
+  const lazy::detail::Term scale = maximum(max(abs(x), {2}) / most, kLeast), part = x / scale;
+  const Tensor codes = format_ == CacheFormat::int8 ? f.tensor(round(part).as(int8).handle())
+                                                    : to_float8(f.arg(part.handle()), Float8::e4m3);
+  pool = index_copy(Arg(pool, s), 0, Arg(rows, s), Arg(codes, s));
+  scales = index_copy(Arg(scales, s), 0, Arg(rows, s),
+                      f.arg(reshape(scale, {x.shape()[0], x.shape()[1]}).handle()));
 }
 
 Tensor PagedCache::attend(const PagedStep& step, IntegerArg layer, Arg query, Arg key, Arg value,
@@ -146,14 +184,18 @@ Tensor PagedCache::attend(const PagedStep& step, IntegerArg layer, Arg query, Ar
     fail<IndexError>("PagedCache::attend",
                      "layer " + std::to_string(layer.value) + " of " + std::to_string(layers_.size()), s);
   Layer& l = layers_[static_cast<size_t>(layer.value)];
-  l.keys = index_copy(Arg(l.keys, s), 0, Arg(step.rows, s), std::move(key));
-  l.values = index_copy(Arg(l.values, s), 0, Arg(step.rows, s), std::move(value));
+  put(l.keys, l.key_scales, step.rows, std::move(key), s);
+  put(l.values, l.value_scales, step.rows, std::move(value), s);
   const auto blocks = [&](const Tensor& pool) {
-    const Shape& shape = pool.shape(s);
-    return reshape(Arg(pool, s), {shape[0] / block_, block_, shape[1], shape[2]});
+    if (!pool.defined()) return pool;
+    const Shape& rows = pool.shape(s);
+    Shape shape{rows[0] / block_, block_};
+    for (int i = 1; i < rows.size(); ++i) shape.push_back(rows[i]);
+    return reshape(Arg(pool, s), shape);
   };
   return scaled_dot_product_attention(Ragged{Tensor(query.take()), step.offsets},
-                                      PagedKeys{blocks(l.keys), blocks(l.values), step.table, step.lengths},
+                                      PagedKeys{blocks(l.keys), blocks(l.values), step.table, step.lengths,
+                                                blocks(l.key_scales), blocks(l.value_scales)},
                                       options, s)
       .values;
 }

@@ -18,12 +18,18 @@
 
 namespace lazy::nn {
 
+/// Says how keys and values are stored. as_given: in the cache's dtype. int8 and float8 (Float8::e4m3): each
+/// in a byte, with a float32 scale for each key and each value of each head, its largest magnitude over that
+/// of the format.
+enum class CacheFormat : uint8_t { as_given, int8, float8 };
+
 struct PagedCacheOptions {
   IntegerArg layers = 1, heads = 1, width = 64;  // heads of keys, and the extent of a key
   IntegerArg value_width = 0;                    // extent of a value; 0: that of a key
   IntegerArg block = 16, blocks = 256;           // keys of a block, and how many blocks all sequences have
-  MaybeDType dtype = {};
+  MaybeDType dtype = {};                         // of keys that are stored as given
   MaybeDevice device = {};
+  CacheFormat format = CacheFormat::as_given;
 };
 
 /// Says where the keys go that a step adds, and which keys its queries see. Valid until the cache is extended
@@ -50,6 +56,8 @@ class PagedCache {
   /// Returns how many keys a sequence has.
   int64_t length(int64_t sequence, Site s = Site::current()) const;
   int64_t free_blocks() const { return static_cast<int64_t>(free_.size()); }
+  /// Returns the bytes of all blocks of all layers.
+  int64_t nbytes(Site s = Site::current()) const;
 
   /// Makes room for counts[i] keys more of sequences[i], each of which is named once. Error, which changes
   /// nothing, if there are not enough free blocks, or for a sequence that there is not.
@@ -67,13 +75,22 @@ class PagedCache {
     int64_t length = 0;
   };
   struct Layer {
-    Tensor keys, values;  // (blocks * block, heads, .)
+    Tensor keys, values;              // (blocks * block, heads, .)
+    Tensor key_scales, value_scales;  // (blocks * block, heads) of formats that have them
+    /// Calls f(tensor) for each that there is.
+    template <class F>
+    void each(F&& f) {
+      for (Tensor* const t : {&keys, &values, &key_scales, &value_scales})
+        if (t->defined()) f(*t);
+    }
   };
+  void put(Tensor& pool, Tensor& scales, const Tensor& rows, Arg given, const Site&) const;
   Sequence& at(const char* function, int64_t sequence, const Site&);
   const Sequence& at(const char* function, int64_t sequence, const Site&) const;
   void let_go(int64_t block);
 
   const int64_t block_;
+  const CacheFormat format_;
   std::vector<Layer> layers_;
   std::vector<int64_t> users_;  // of each block
   std::vector<int64_t> free_;   // blocks, the next one last

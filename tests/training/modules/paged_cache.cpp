@@ -6,6 +6,7 @@
 
 #include "lazy/lazy.hpp"
 #include "lazy/nn/nn.hpp"
+#include "lazy/ops/float8.hpp"
 #include "tests/common/asked.hpp"
 
 using namespace lazy;
@@ -160,6 +161,72 @@ BOOST_AUTO_TEST_CASE(messages) {
   BOOST_CHECK_THROW(cache.attend(step, 0, q, zeros({3, kGroups, kWidth}), k), ShapeError);
   BOOST_CHECK_THROW(cache.attend(step, 0, zeros({2, 3, kWidth}), k, k), ShapeError);
   BOOST_TEST(cache.attend(step, 0, q, k, k).shape() == (Shape{2, kHeads, kWidth}));
+}
+
+BOOST_AUTO_TEST_CASE(keys_stored_in_fewer_bits) {
+  // Rows that are rounded as the cache rounds them, attended to in float32.
+  const auto rounded = [](const Tensor& x, nn::CacheFormat format, DType dtype) -> Tensor {
+    if (format == nn::CacheFormat::as_given) return x.astype(dtype).astype(float32);
+    const double most = format == nn::CacheFormat::int8 ? 127 : 448;
+    const Tensor scale = max(abs(x), 2, keepdims) / most, part = x / scale;
+    return (format == nn::CacheFormat::int8 ? round(part) : from_float8(to_float8(part))) * scale;
+  };
+  struct Kind {
+    const char* name;
+    nn::CacheFormat format;
+    DType dtype;
+  };
+  const Kind kinds[] = {{"int8", nn::CacheFormat::int8, float32},
+                        {"float8", nn::CacheFormat::float8, float32},
+                        {"bfloat16", nn::CacheFormat::as_given, bfloat16},
+                        {"float16", nn::CacheFormat::as_given, float16}};
+  for (const Kind& kind : kinds)
+    for (const auto& [heads, width, value_width] :
+         {std::tuple<int64_t, int64_t, int64_t>{2, 8, 8}, {1, 5, 19}, {60, 3, 2}, {4, 64, 64}})
+      for (const int64_t queries : {1, 2, 40}) BOOST_TEST_CONTEXT(kind.name << " " << heads << " " << queries) {
+          nn::PagedCacheOptions o{.layers = 1,
+                                  .heads = heads,
+                                  .width = width,
+                                  .value_width = value_width,
+                                  .block = 7,
+                                  .blocks = 120,
+                                  .dtype = kind.dtype};
+          o.format = kind.format;
+          nn::PagedCache cache(o), exact({.layers = 1,
+                                          .heads = heads,
+                                          .width = width,
+                                          .value_width = value_width,
+                                          .block = 7,
+                                          .blocks = 120});
+          Generator g(9);
+          for (nn::PagedCache* c : {&cache, &exact}) c->add();
+          for (const int64_t count : {int64_t{300}, queries}) {
+            const Tensor q = randn(g, {count, 2 * heads, width}).eval(),
+                         k = (randn(g, {count, heads, width}) * 3).eval(),
+                         v = randn(g, {count, heads, value_width}).eval();
+            const Tensor y = cache.attend(cache.extend({0}, {count}), 0, q, k, v);
+            const Tensor z = exact.attend(exact.extend({0}, {count}), 0, q, rounded(k, kind.format, kind.dtype),
+                                          rounded(v, kind.format, kind.dtype));
+            close(y.to_vector<float>(), z.to_vector<float>());
+          }
+          if (width == 64) {
+            const double share = static_cast<double>(cache.nbytes()) / static_cast<double>(exact.nbytes());
+            BOOST_TEST(share == (kind.format == nn::CacheFormat::as_given ? 0.5 : 17.0 / 64));
+          }
+        }
+}
+
+BOOST_AUTO_TEST_CASE(copies_of_shared_blocks_have_their_scales) {
+  nn::PagedCache cache({.layers = 1, .heads = 1, .width = 4, .block = 4, .blocks = 8, .format = nn::CacheFormat::int8});
+  const int64_t a = cache.add();
+  const Tensor x = (arange(1, 13, 1, float32) / 7).reshape({3, 1, 4}).eval();
+  (void)cache.attend(cache.extend({a}, {3}), 0, x, x, x).eval();
+  const int64_t b = cache.fork(a);
+  const Tensor more = full({1, 1, 4}, 50.0f);
+  const auto before = cache.attend(cache.extend({b}, {1}), 0, full({1, 1, 4}, 0.0f), more, more).to_vector<float>();
+  const auto own = cache.attend(cache.extend({a}, {1}), 0, full({1, 1, 4}, 0.0f), -more, -more).to_vector<float>();
+  BOOST_TEST(before[0] > 12);
+  BOOST_TEST(own[0] < -11);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
