@@ -13,8 +13,8 @@ using namespace detail;
 /// Holds what tells the formats apart. A code is a sign, an exponent and a mantissa; codes of exponent 0
 /// count steps of 2^(least - mantissa).
 struct Layout {
-  int mantissa;         // bits
-  int least, most;      // exponents of the smallest and the largest normal number
+  int mantissa;            // bits
+  int least, most;         // exponents of the smallest and the largest normal number
   int last, not_a_number;  // the largest number's code, and a NaN's
 };
 constexpr Layout layout_of(Float8 f) {
@@ -27,8 +27,10 @@ Handle power_of_two(const Recorder& r, const Handle& n) {
   const Handle bits = r.op(Op::add, n, ScalarNumber(kMiddle));
   Handle all = r.number(std::ldexp(1.0, -kMiddle), float32);
   for (int b = 0; b < kBits; ++b) {
-    const Handle set = r.op(Op::not_equal, r.op(Op::bitwise_and, bits, ScalarNumber(1 << b)), ScalarNumber(0));
-    all = r.op(Op::multiply, r.where(set, r.number(std::ldexp(1.0, 1 << b), float32), ScalarNumber(1.0)), all);
+    const Handle set =
+        r.op(Op::not_equal, r.op(Op::bitwise_and, bits, ScalarNumber(1 << b)), ScalarNumber(0));
+    all =
+        r.op(Op::multiply, r.where(set, r.number(std::ldexp(1.0, 1 << b), float32), ScalarNumber(1.0)), all);
   }
   return all;
 }
@@ -45,12 +47,16 @@ Tensor to_float8(Arg x, Float8 format) {
   const Handle magnitude = r.op(Op::minimum, r.op(Op::abs, h), largest_of(format));
   // A logarithm that is rounded to the next whole number does no harm: both exponents give one code there.
   const Handle known = r.where(r.op(Op::isnan, magnitude), 0.0, magnitude);
-  const Handle exponent = r.op(Op::minimum, r.op(Op::maximum, r.op(Op::floor, r.op(Op::log2, known)), how.least),
-                               how.most);
+  const Handle exponent =
+      r.op(Op::minimum, r.op(Op::maximum, r.op(Op::floor, r.op(Op::log2, known)), how.least), how.most);
   const Handle e = r.as(int32, exponent);
-  const Handle steps = r.op(Op::round, r.op(Op::multiply, known, power_of_two(r, r.op(Op::subtract, ScalarNumber(how.mantissa), e))));
-  const Handle before = r.op(Op::left_shift, r.op(Op::subtract, e, ScalarNumber(how.least)), ScalarNumber(how.mantissa));
-  const Handle code = r.where(r.op(Op::isnan, h), ScalarNumber(how.not_a_number), r.op(Op::add, r.as(int32, steps), before));
+  const Handle steps =
+      r.op(Op::round,
+           r.op(Op::multiply, known, power_of_two(r, r.op(Op::subtract, ScalarNumber(how.mantissa), e))));
+  const Handle before =
+      r.op(Op::left_shift, r.op(Op::subtract, e, ScalarNumber(how.least)), ScalarNumber(how.mantissa));
+  const Handle code =
+      r.where(r.op(Op::isnan, h), ScalarNumber(how.not_a_number), r.op(Op::add, r.as(int32, steps), before));
   const Handle sign = r.op(Op::multiply, r.as(int32, r.op(Op::signbit, h)), ScalarNumber(128));
   return r.tensor(r.as(uint8, r.op(Op::bitwise_or, code, sign)));
 }
@@ -65,11 +71,14 @@ Tensor from_float8(Arg codes, Float8 format, DType dtype) {
   const Handle exponent = r.op(Op::right_shift, bits, ScalarNumber(how.mantissa));
   const Handle fraction = r.op(Op::bitwise_and, bits, ScalarNumber((1 << how.mantissa) - 1));
   const Handle normal = r.op(Op::greater, exponent, ScalarNumber(0));
-  const Handle steps = r.op(Op::add, fraction, r.where(normal, ScalarNumber(1 << how.mantissa), r.number(ScalarNumber(0), int32)));
-  const Handle power = r.op(Op::add, r.op(Op::maximum, exponent, ScalarNumber(1)), ScalarNumber(how.least - 1 - how.mantissa));
+  const Handle steps = r.op(
+      Op::add, fraction, r.where(normal, ScalarNumber(1 << how.mantissa), r.number(ScalarNumber(0), int32)));
+  const Handle power =
+      r.op(Op::add, r.op(Op::maximum, exponent, ScalarNumber(1)), ScalarNumber(how.least - 1 - how.mantissa));
   Handle value = r.op(Op::multiply, r.as(float32, steps), power_of_two(r, power));
   if (format == Float8::e5m2)
-    value = r.where(r.op(Op::equal, bits, ScalarNumber(how.last + 1)), std::numeric_limits<double>::infinity(), value);
+    value = r.where(r.op(Op::equal, bits, ScalarNumber(how.last + 1)),
+                    std::numeric_limits<double>::infinity(), value);
   const Handle none = r.op(Op::greater, bits, ScalarNumber(format == Float8::e5m2 ? how.last + 1 : how.last));
   value = r.where(none, std::numeric_limits<double>::quiet_NaN(), value);
   const Handle negative = r.op(Op::greater_equal, given, ScalarNumber(128));

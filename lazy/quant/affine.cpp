@@ -51,9 +51,20 @@ struct Sets {
     zero = a.zero_point.defined() ? beside(f, f.term(a.zero_point), scales)
                                   : x.number(static_cast<double>(how.middle()));
   }
-  /// Returns the integers before they are cut.
+  /// Returns the integers before they are cut; for a float of 8 bits, the numbers that become codes.
   Term integers() const { return round(x * (1.0 / scale)) + zero; }
+  Term scaled() const { return x * (1.0 / scale); }
 };
+
+/// Returns codes of a float of 8 bits, and their numbers.
+Term codes_of(const Term& x, const Scheme& how) {
+  const Formula& f = x.formula();
+  return f.term(to_float8(f.arg(x.handle()), how.float8()).handle());
+}
+Term numbers_of(const Term& codes, const Scheme& how) {
+  const Formula& f = codes.formula();
+  return f.term(from_float8(f.arg(codes.handle()), how.float8(), f.work).handle());
+}
 
 Term cut(const Term& q, const Scheme& how) {
   return minimum(maximum(q, static_cast<double>(how.lowest())), static_cast<double>(how.highest()));
@@ -68,7 +79,8 @@ Affine affine_of_bounds(const Formula& f, const Term& low, const Term& high, con
   const Term least = minimum(low, 0.0), most = maximum(high, 0.0);
   const auto steps = static_cast<double>(how.highest() - how.lowest());
   if (how.symmetric) {
-    const Term scale = maximum(maximum(-least, most) / (steps / 2), kLeastScale);
+    const double half = how.is_float8() ? largest_of(how.float8()) : steps / 2;
+    const Term scale = maximum(maximum(-least, most) / half, kLeastScale);
     return {f.tensor(scale.as(f.result).handle()), {}};
   }
   const Term scale = maximum((most - least) / steps, kLeastScale);
@@ -104,7 +116,7 @@ Tensor quantize(const Tensor& x, const Affine& affine, const Scheme& how, Site s
   const Formula f("quantize", {&a, &scale});
   const Term given = f.term(a);
   const Sets sets(f, given, affine, how);
-  const Term q = cut(sets.integers(), how).as(how.dtype());
+  const Term q = how.is_float8() ? codes_of(sets.scaled(), how) : cut(sets.integers(), how).as(how.dtype());
   return f.tensor(reshape(q, shape_of_integers(given.shape(), sets.scales, how)).handle());
 }
 
@@ -112,7 +124,7 @@ Tensor dequantize(const Tensor& q, const Affine& affine, const Scheme& how, Site
   check("dequantize", how, s);
   Arg a(q, s), scale(affine.scale, s);
   const Formula f("dequantize", {&scale});
-  const Term given = f.term(a);
+  const Term given = how.is_float8() ? numbers_of({f, Operand(f.name, a).take()}, how) : f.term(a);
   const Sets sets(f, given, affine, how);
   return f.tensor(reshape((sets.x - sets.zero) * sets.scale, given.shape()).handle());
 }
@@ -125,13 +137,18 @@ Tensor fake_quantize(const Tensor& x, const Affine& affine, const Scheme& how, S
   const Shape& shape = given.shape();
   const Sets sets(f, given, affine, how);
   Composite whole(f.name, {&given.handle()}, f.site);
-  const Term integers = sets.integers(), kept = cut(integers, how);
+  const Term whole_range = how.is_float8() ? sets.scaled() : sets.integers();
+  // NaN stays as it is. Codes have no derivative, so this is also what depends on x.
+  const Term kept = how.is_float8() ? where(whole_range == whole_range,
+                                            numbers_of(codes_of(whole_range, how), how), whole_range)
+                                    : cut(whole_range, how);
   const auto in_shape = [&](const Term& t) {
     const Shape rows = shape_of_integers(shape, sets.scales, how);
     const Term all = reshape(t, rows);
     return rows == shape ? all : part(all, 1, 0, shape[1]);
   };
-  const Handle uncut = in_shape(kept == integers).handle();
+  const Term inside = how.is_float8() ? abs(whole_range) <= largest_of(how.float8()) : kept == whole_range;
+  const Handle uncut = in_shape(inside).handle();
   return f.finish(whole, in_shape((kept - sets.zero) * sets.scale), [uncut](const Differentiated& d) {
     const Recorder r{"fake_quantize", d.site};
     return std::vector<Handle>{r.where(uncut, d.gradient, 0)};

@@ -23,13 +23,13 @@ struct Affine {
 
 /// Returns the scales and zero points for numbers between these bounds, of one shape. The range contains 0;
 /// scales are (most - least) / (highest - lowest), of a symmetric scheme the larger magnitude divided by
-/// (highest - lowest) / 2, and 2^-23 at least.
+/// (highest - lowest) / 2, of floats of 8 bits by their largest number, and 2^-23 at least.
 Affine affine_of(const Tensor& least, const Tensor& most, const Scheme&, Site = Site::current());
 /// Returns those for the numbers of x. ShapeError if it has no elements, or is no matrix of groups.
 Affine affine_of(const Tensor& x, const Scheme&, Site = Site::current());
 
-/// Rounds x to integers: x times the reciprocal of the scale, halves to even, the zero point added, cut to
-/// the scheme's range. ShapeError where the scales are not x's.
+/// Rounds x to integers, or to codes of a float of 8 bits: x times the reciprocal of the scale, halves to
+/// even, the zero point added, cut to the scheme's range. ShapeError where the scales are not x's.
 Tensor quantize(const Tensor& x, const Affine&, const Scheme&, Site = Site::current());
 /// Returns (q - zero_point) scale, in the scale's dtype, of q's shape.
 Tensor dequantize(const Tensor& q, const Affine&, const Scheme&, Site = Site::current());

@@ -19,12 +19,13 @@ Tensor number(double v, Device d) { return full({}, v, float32, d); }
 }  // namespace
 
 ObservedWeight::ObservedWeight(const Scheme& weights, Activations activations, Prepare prepare, Range range,
-                               Rounding rounding, Device device)
+                               Rounding rounding, double balance, Device device)
     : scheme_(weights),
       activations_(activations),
       prepare_(prepare),
       range_(range),
       rounding_(rounding),
+      balance_(balance),
       least_(number(0, device)),
       most_(number(0, device)),
       seen_(number(0, device)),
@@ -37,6 +38,7 @@ void ObservedWeight::members(nn::Visitor& v) {
   v.member("seen", seen_);
   if (counts_in_bins(range_)) histogram_.visit(v);
   if (products_.defined()) v.member("products", products_);
+  if (columns_.defined()) v.member("columns", columns_);
 }
 
 Affine ObservedWeight::input_affine() const { return affine_of(least_, most_, kActivationScheme); }
@@ -59,6 +61,16 @@ void ObservedWeight::add_products(const Tensor& x, const Site& s) {
   const Handle rows = r.as(float32, r.reshape(x.handle(), {numel(shape) / depth, depth}));
   const Handle sums = detail::matmul(r.name, detail::matrix_transpose(rows, s), rows, s);
   products_ = r.tensor(products_.defined() ? r.op(Op::add, products_.handle(), sums) : sums);
+}
+
+void ObservedWeight::add_columns(const Tensor& x, const Site& s) {
+  const no_grad scope;
+  const Recorder r{"observe", s};
+  const Shape& shape = x.handle()->shape;
+  const int64_t depth = shape.back();
+  const Handle rows = r.as(float32, r.reshape(x.handle(), {numel(shape) / depth, depth}));
+  const Handle most = r.reduce(Op::max, r.op(Op::abs, rows), {0});
+  columns_ = r.tensor(columns_.defined() ? r.op(Op::maximum, columns_.handle(), most) : most);
 }
 
 void ObservedWeight::observe(const Tensor& x, const Site& s) {
@@ -92,9 +104,11 @@ Tensor ObservedWeight::forward(const std::vector<Tensor>& x, Site s) {
 
 Tensor ObservedWeight::layer(const LayerCall& call, const std::vector<Tensor>& x, Site s) {
   const Handle& given = call.x.handle();
-  if (rounding_ == Rounding::second_order && prepare_ == Prepare::calibrate && given && !call.conv &&
-      is_float(given->dtype) && !given->shape.empty() && numel(given->shape) > 0)
-    add_products(Tensor(given), s);
+  if (prepare_ == Prepare::calibrate && given && !call.conv && is_float(given->dtype) &&
+      !given->shape.empty() && numel(given->shape) > 0) {
+    if (rounding_ == Rounding::second_order) add_products(Tensor(given), s);
+    if (balance_ > 0) add_columns(Tensor(given), s);
+  }
   if (activations_ == Activations::none || !given || !is_float(given->dtype) || numel(given->shape) == 0)
     return {};
   const Tensor image(given);

@@ -18,13 +18,17 @@ enum class Prepare : uint8_t { calibrate, train };
 /// Is a parametrization with one part, the weights. It sees what linear maps and convolutions are given.
 class ObservedWeight final : public nn::utils::parametrize::Parametrization {
  public:
-  ObservedWeight(const Scheme& weights, Activations, Prepare, Range, Rounding, Device);
+  ObservedWeight(const Scheme& weights, Activations, Prepare, Range, Rounding, double balance, Device);
 
   const Scheme& scheme() const { return scheme_; }
   Activations activations() const { return activations_; }
   /// Returns the scale of what was seen, (); Error if nothing was.
   Tensor input_scale(const Site&) const;
   Rounding rounding() const { return rounding_; }
+  double balance() const { return balance_; }
+  /// Returns the largest magnitudes of what a linear map was given, (depth), if it is balanced; undefined
+  /// before it was given anything.
+  const Tensor& columns() const { return columns_; }
   /// Returns the sums of products of what the layer was given, (depth, depth); undefined unless weights are
   /// rounded by them.
   const Tensor& products() const { return products_; }
@@ -39,6 +43,7 @@ class ObservedWeight final : public nn::utils::parametrize::Parametrization {
  private:
   Affine input_affine() const;
   void add_products(const Tensor& x, const Site&);
+  void add_columns(const Tensor& x, const Site&);
   void observe(const Tensor& x, const Site&);
 
   Scheme scheme_;
@@ -46,9 +51,10 @@ class ObservedWeight final : public nn::utils::parametrize::Parametrization {
   Prepare prepare_;
   Range range_;
   Rounding rounding_;
+  double balance_;
   Tensor least_, most_, seen_;  // (), float32: the range so far, and 1 if there is one, else 0
   Histogram histogram_;         // of ranges that count in bins
-  Tensor products_;
+  Tensor products_, columns_;
 };
 
 }  // namespace lazy::quant

@@ -1,9 +1,13 @@
 #include "lazy/quant/quantize.hpp"
 
 #include "lazy/core/build.hpp"
+#include "lazy/formula/formula.hpp"
 #include "lazy/nn/modules/convolution.hpp"
 #include "lazy/nn/modules/embedding.hpp"
 #include "lazy/nn/modules/linear.hpp"
+#include "lazy/ops/elementwise.hpp"
+#include "lazy/ops/matmul.hpp"
+#include "lazy/ops/reductions.hpp"
 
 namespace lazy::quant {
 namespace {
@@ -37,8 +41,20 @@ struct Layer {
 };
 
 std::vector<Layer> layers_of(const char* function, nn::Module& model, const Rules& rules, const Site& s) {
-  for (const Rule& r : rules)
-    if (r.config) check(function, r.config->weights, s);
+  for (const Rule& r : rules) {
+    if (!r.config) continue;
+    check(function, r.config->weights, s);
+    if (!(r.config->balance >= 0 && r.config->balance <= 1))
+      lazy::detail::fail<Error>(
+          function, "a balance of " + std::to_string(r.config->balance) + " is not from 0 to 1", s);
+    if (r.config->balance > 0 && r.config->activations == Activations::fixed &&
+        r.config->range != Range::min_max)
+      lazy::detail::fail<Error>(function, "balanced activations are fixed by Range::min_max", s);
+    if (r.config->weights.is_float8() &&
+        (r.config->activations != Activations::none || r.config->rounding != Rounding::nearest))
+      lazy::detail::fail<Error>(
+          function, "floats of 8 bits are rounded to the nearest, and multiply activations as they are", s);
+  }
   std::vector<Layer> all;
   for (auto& [name, module] : model.named_modules())
     for (const Rule& r : rules) {
@@ -64,14 +80,41 @@ void replace(parametrize::ParametrizationList& list, const RoundedWeights& round
   if (rounded.affine.zero_point.defined()) put(2, rounded.affine.zero_point);
 }
 
-/// Has the layer multiply by integers, and returns what that saved. `products`: of what it was given, if its
-/// weights are rounded by them.
-Change quantize_layer(const Layer& l, const Tensor& input_scale, const Tensor& products, const Site& s) {
+/// Holds what a layer that was prepared has found. Undefined is what its config doesn't need.
+struct Seen {
+  Tensor input_scale;   // (), of fixed activations
+  Tensor products;      // (depth, depth), of what it was given, if its weights are rounded by them
+  Tensor input_factor;  // (depth), of a balanced linear map
+};
+
+/// Returns what a balanced map's activations are multiplied by: 1 / s, where s is as Config::balance says.
+/// Columns that were 0 stay as they are.
+Tensor factor_of(const Tensor& weights, const Tensor& columns, double balance, const Site& s) {
+  constexpr double kLeast = 1e-5;  // SmoothQuant's
+  Arg w(weights, s), x(columns, s);
+  const lazy::detail::Formula f("convert_", {&x});
+  const lazy::detail::Term most = f.term(x),
+                           own = reshape(max(abs(f.term(f.as(f.work, w.handle()))), {0}), most.shape());
+  const lazy::detail::Term by =
+      power(maximum(own, kLeast), 1 - balance) / power(maximum(most, kLeast), balance);
+  return f.tensor(where(most == 0.0, 1.0, by).handle()).eval(s);
+}
+
+/// Has the layer multiply by integers, and returns what that saved.
+Change quantize_layer(const Layer& l, const Seen& seen, const Site& s) {
   Change c{l.name, l.config, bytes_of(*l.weights, s), 0};
   QuantizedWeight weight(l.config.weights, l.weights->shape(s), l.weights->dtype(s), l.config.activations,
-                         input_scale);
-  const RoundedWeights rounded =
-      products.defined() ? round_second_order(*l.weights, products, l.config.weights, s) : RoundedWeights();
+                         seen.input_scale, seen.input_factor);
+  RoundedWeights rounded;
+  if (seen.products.defined()) {
+    Tensor w = *l.weights, products = seen.products;
+    if (seen.input_factor.defined()) {
+      const Tensor& factor = seen.input_factor;
+      w = divide(Arg(w, s), Arg(factor, s));
+      products = multiply(Arg(products, s), Arg(outer(Arg(factor, s), Arg(factor, s)), s));
+    }
+    rounded = round_second_order(w, products, l.config.weights, s);
+  }
   const bool packed = weight.packed();
   parametrize::register_parametrization(*l.module, kWeight, std::move(weight), false, s);
   parametrize::ParametrizationList& list = parametrize::parametrizations(*l.weights, s);
@@ -87,6 +130,9 @@ Change quantize_layer(const Layer& l, const Tensor& input_scale, const Tensor& p
 }  // namespace
 
 Config int8_weights() { return {}; }
+Config float8_weights(Float8 format) {
+  return {.weights = {.format = format == Float8::e4m3 ? Format::e4m3 : Format::e5m2}};
+}
 Config int4_weights(int64_t group) {
   return {.weights = {.bits = 4,
                       .is_signed = false,
@@ -111,15 +157,16 @@ std::vector<Change> quantize_(nn::Module& model, const Rules& rules, Site s) {
   const no_grad scope;
   const std::vector<Layer> layers = layers_of("quantize_", model, rules, s);
   for (const Layer& l : layers) {
-    const char* const missing = l.config.activations == Activations::fixed    ? "fixed activations of "
-                                : l.config.rounding == Rounding::second_order ? "what is given to "
-                                                                              : nullptr;
+    const char* const missing = l.config.activations == Activations::fixed ? "fixed activations of "
+                                : l.config.rounding == Rounding::second_order || l.config.balance > 0
+                                    ? "what is given to "
+                                    : nullptr;
     if (missing)
       lazy::detail::fail<Error>("quantize_",
                                 missing + l.name + " has to be found first: prepare_(), then convert_()", s);
   }
   std::vector<Change> done;
-  for (const Layer& l : layers) done.push_back(quantize_layer(l, {}, {}, s));
+  for (const Layer& l : layers) done.push_back(quantize_layer(l, {}, s));
   return done;
 }
 
@@ -129,10 +176,14 @@ std::vector<Change> quantize_(nn::Module& model, const Config& config, Site s) {
 
 std::vector<std::string> prepare_(nn::Module& model, const Rules& rules, Prepare prepare, Site s) {
   std::vector<std::string> names;
-  for (const Layer& l : layers_of("prepare_", model, rules, s)) {
+  const std::vector<Layer> layers = layers_of("prepare_", model, rules, s);
+  for (const Layer& l : layers)
+    if (l.config.balance > 0 && prepare == Prepare::train)
+      lazy::detail::fail<Error>("prepare_", "the balance of " + l.name + " is found by calibration", s);
+  for (const Layer& l : layers) {
     ObservedWeight observed(l.config.weights, l.config.activations, prepare,
                             prepare == Prepare::train ? Range::moving_average : l.config.range,
-                            l.config.rounding, l.weights->device(s));
+                            l.config.rounding, l.config.balance, l.weights->device(s));
     parametrize::register_parametrization(*l.module, kWeight, std::move(observed), false, s);
     names.push_back(l.name);
   }
@@ -147,7 +198,7 @@ std::vector<Change> convert_(nn::Module& model, Site s) {
   const no_grad scope;
   struct Found {
     Layer layer;
-    Tensor input_scale, products;
+    Seen seen;
   };
   std::vector<Found> all;
   for (auto& [name, module] : model.named_modules()) {
@@ -156,20 +207,28 @@ std::vector<Change> convert_(nn::Module& model, Site s) {
     const auto* const observed =
         dynamic_cast<const ObservedWeight*>(&parametrize::parametrizations(*w, s)[0]);
     if (!observed) continue;
-    Found f{
-        {name, module, w, {.weights = observed->scheme(), .activations = observed->activations()}}, {}, {}};
-    if (observed->activations() == Activations::fixed) f.input_scale = observed->input_scale(s);
-    if (observed->rounding() == Rounding::second_order && dynamic_cast<nn::Linear*>(module)) {
-      f.products = observed->products();
-      if (!f.products.defined())
-        lazy::detail::fail<Error>("convert_", name + " has been given nothing: run the model first", s);
+    Found f{{name, module, w, {.weights = observed->scheme(), .activations = observed->activations()}}, {}};
+    if (observed->activations() == Activations::fixed) f.seen.input_scale = observed->input_scale(s);
+    const bool linear = dynamic_cast<nn::Linear*>(module);
+    const bool second = linear && observed->rounding() == Rounding::second_order,
+               balanced = linear && observed->balance() > 0;
+    if ((second && !observed->products().defined()) || (balanced && !observed->columns().defined()))
+      lazy::detail::fail<Error>("convert_", name + " has been given nothing: run the model first", s);
+    if (second) f.seen.products = observed->products();
+    if (balanced) {
+      const Tensor& columns = observed->columns();
+      f.seen.input_factor = factor_of(Tensor(*w), columns, observed->balance(), s);
+      if (f.seen.input_scale.defined()) {
+        const Tensor most = max(multiply(Arg(columns, s), Arg(f.seen.input_factor, s)));
+        f.seen.input_scale = affine_of(most, most, kActivationScheme, s).scale;
+      }
     }
     all.push_back(std::move(f));
   }
   std::vector<Change> done;
   for (const Found& f : all) {
     parametrize::remove_parametrizations(*f.layer.weights, false, s);
-    done.push_back(quantize_layer(f.layer, f.input_scale, f.products, s));
+    done.push_back(quantize_layer(f.layer, f.seen, s));
   }
   return done;
 }

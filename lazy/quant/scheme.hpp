@@ -5,6 +5,7 @@
 #include <string>
 
 #include "jit/core/dtype.hpp"
+#include "lazy/ops/float8.hpp"
 #include "support/site.hpp"
 
 namespace lazy::quant {
@@ -13,24 +14,33 @@ namespace lazy::quant {
 /// `Scheme::group` neighbours in a row, where a row is all that one index of the first axis has.
 enum class Granularity : uint8_t { tensor, channel, group };
 
-/// Maps x to the integer round(x / scale) + zero_point, halves to even, cut to [lowest(), highest()].
+/// Says what numbers become: integers, or codes of a float of 8 bits (lazy/ops/float8.hpp).
+enum class Format : uint8_t { integer, e4m3, e5m2 };
+
+/// Maps x to the integer round(x / scale) + zero_point, halves to even, cut to [lowest(), highest()]; or to
+/// the code of the float of 8 bits that is nearest to x / scale, cut to the largest one: then `bits`,
+/// `is_signed` and `symmetric` are 8, true and true.
 struct Scheme {
   int bits = 8;           // 2 to 8
   bool is_signed = true;  // from -2^(bits-1), else from 0
   bool symmetric = true;  // the range of x is [-m, m], so that the zero point is the same for all
   Granularity granularity = Granularity::channel;
   int64_t group = 128;  // numbers of a group: a power of two of 32 or more
+  Format format = Format::integer;
+
+  bool is_float8() const { return format != Format::integer; }
+  Float8 float8() const { return format == Format::e5m2 ? Float8::e5m2 : Float8::e4m3; }
 
   int64_t lowest() const { return is_signed ? -(int64_t{1} << (bits - 1)) : 0; }
   int64_t highest() const { return lowest() + (int64_t{1} << bits) - 1; }
   /// Returns the zero point of a symmetric scheme.
   int64_t middle() const { return is_signed ? 0 : int64_t{1} << (bits - 1); }
-  /// Returns the dtype of the integers: int8 or uint8.
-  DType dtype() const { return is_signed ? DType::int8 : DType::uint8; }
+  /// Returns the dtype of the integers, int8 or uint8, or of the codes, uint8.
+  DType dtype() const { return is_signed && !is_float8() ? DType::int8 : DType::uint8; }
   friend bool operator==(const Scheme&, const Scheme&) = default;
 };
 
-/// Returns "int8 by channel", "uint4 by groups of 32, affine".
+/// Returns "int8 by channel", "e4m3 by tensor", "uint4 by groups of 32, affine".
 std::string to_string(const Scheme&);
 
 /// Throws Error for a scheme that is none.

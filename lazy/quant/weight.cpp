@@ -36,12 +36,19 @@ Tensor with_bias(const Formula& f, const Term& y, const Tensor& bias, const Shap
 }  // namespace
 
 QuantizedWeight::QuantizedWeight(const Scheme& scheme, const Shape& shape, DType dtype,
-                                 Activations activations, const Tensor& input_scale)
-    : scheme_(scheme), shape_(shape), dtype_(dtype), activations_(activations), input_scale_(input_scale) {}
+                                 Activations activations, const Tensor& input_scale,
+                                 const Tensor& input_factor)
+    : scheme_(scheme),
+      shape_(shape),
+      dtype_(dtype),
+      activations_(activations),
+      input_scale_(input_scale),
+      input_factor_(input_factor) {}
 
 void QuantizedWeight::members(nn::Visitor& v) {
   v.whole(*this, this, sizeof *this);
   if (activations_ == Activations::fixed) v.member("input_scale", input_scale_);
+  if (input_factor_.defined()) v.member("input_factor", input_factor_);
 }
 
 Affine QuantizedWeight::affine_of(const std::vector<Tensor>& x) const {
@@ -54,14 +61,19 @@ Tensor QuantizedWeight::forward(const std::vector<Tensor>& x, Site s) {
   const Recorder r{"dequantize", s};
   Handle h = all.handle();
   if (scheme_.granularity == Granularity::group) h = r.part(h, 1, 0, row_length());
+  if (input_factor_.defined()) h = r.op(Op::multiply, h, r.as(h->dtype, input_factor_.handle()));
   return r.tensor(r.as(dtype_, r.reshape(h, shape_)));
 }
 
 std::optional<std::vector<Tensor>> QuantizedWeight::right_inverse(const Tensor& value, Site s) {
   const Recorder r{"quantize", s};
   Tensor given = value;
-  if (scheme_.granularity == Granularity::group) {
+  if (input_factor_.defined()) {
     const Handle h = Operand(r.name, Arg(value, s)).take();
+    given = r.tensor(r.op(Op::divide, h, r.as(h->dtype, input_factor_.handle())));
+  }
+  if (scheme_.granularity == Granularity::group) {
+    const Handle h = Operand(r.name, Arg(given, s)).take();
     given = r.tensor(r.reshape(h, {shape_[0], row_length()}));
   }
   const Affine a = quant::affine_of(given, scheme_, s);
@@ -74,7 +86,7 @@ std::optional<std::vector<Tensor>> QuantizedWeight::right_inverse(const Tensor& 
 
 Tensor QuantizedWeight::layer(const LayerCall& call, const std::vector<Tensor>& x, Site s) {
   const Handle& given = call.x.handle();
-  if (!given || !is_float(given->dtype)) return {};
+  if (!given || !is_float(given->dtype) || scheme_.is_float8()) return {};
   if (activations_ != Activations::none && !gradients_paused && is_tracked(given)) return {};
   return call.conv ? conv(call, x, s) : linear(call, x, s);
 }
@@ -82,8 +94,9 @@ Tensor QuantizedWeight::layer(const LayerCall& call, const std::vector<Tensor>& 
 Tensor QuantizedWeight::linear(const LayerCall& call, const std::vector<Tensor>& x, const Site& s) const {
   Arg given(call.x.handle(), s);
   const Formula f(call.function, {&given});
-  const Term rows = f.term(given);
+  Term rows = f.term(given);
   if (shape_.size() != 2 || rows.shape().empty() || rows.shape().back() != shape_[1]) return {};
+  if (input_factor_.defined()) rows = rows * f.term(input_factor_);
   const Affine a = affine_of(x);
   const int64_t n = shape_[0], depth = shape_[1], count = depth ? numel(rows.shape()) / depth : 0;
   if (count == 0 || n == 0) return {};

@@ -21,8 +21,8 @@ inline constexpr Scheme kActivationScheme{.granularity = Granularity::tensor};
 /// integers of 4 bits in groups are packed two in a byte.
 class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
  public:
-  QuantizedWeight(const Scheme&, const Shape& shape, DType dtype, Activations,
-                  const Tensor& input_scale = {});
+  QuantizedWeight(const Scheme&, const Shape& shape, DType dtype, Activations, const Tensor& input_scale = {},
+                  const Tensor& input_factor = {});
 
   const Scheme& scheme() const { return scheme_; }
   Activations activations() const { return activations_; }
@@ -34,7 +34,7 @@ class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
   Tensor forward(const std::vector<Tensor>& x, Site s) override;
   std::optional<std::vector<Tensor>> right_inverse(const Tensor& value, Site s) override;
   /// Rounds what the layer is given, unless gradients go through it, or it is multiplied by
-  /// groups of int8.
+  /// groups of int8. Floats of 8 bits are read when they are multiplied by, and the layer computes as ever.
   Tensor layer(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, Site s) override;
   std::string extra_repr() const override;
 
@@ -53,6 +53,9 @@ class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
   DType dtype_;
   Activations activations_;
   Tensor input_scale_;  // (), float32, if activations are `fixed`
+  /// (depth), float32, of a linear map whose weights and activations are balanced: what it is given is
+  /// multiplied by this, and its integers stand for the weights divided by it. Else undefined.
+  Tensor input_factor_;
 };
 
 }  // namespace lazy::quant

@@ -12,9 +12,9 @@
 // row j % P of block table[n, j / P]. H / G heads of queries share a head of keys. The last query stands at
 // the last key: query t of a sequence with L queries and K keys is at p = K - L + t. y is softmax(factor q k'
 // - slope |p - j|) v, lse the logarithm of the sum of the exponentials, inf for a query that sees no key: its
-// y is 0. Offsets, lengths and the table are int64, all else is of one dtype, float32 or float64. Beside float32
-// paged keys and values may be stored in fewer bits (stored_rows.hpp): as 16-bit floats, and with scales as
-// int8, or as uint8 that are codes of e4m3.
+// y is 0. Offsets, lengths and the table are int64, all else is of one dtype, float32 or float64. Beside
+// float32 paged keys and values may be stored in fewer bits (stored_rows.hpp): as 16-bit floats, and with
+// scales as int8, or as uint8 that are codes of e4m3.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -26,11 +26,11 @@
 namespace lazy::jit::calls {
 
 struct VarlenAttributes {
-  uint8_t causal = 0;    // 1: a query sees keys up to its own place
-  uint8_t paged = 0;     // 1: keys and values lie in blocks
-  uint8_t sloped = 0;    // 1: scores fall with distance (Press et al., 2022)
-  uint8_t scaled = 0;    // 1: paged keys and values are int8, or codes of e4m3, and have scales
-  int32_t window = 0;    // keys further off than window - 1 are not seen; 0: all are
+  uint8_t causal = 0;  // 1: a query sees keys up to its own place
+  uint8_t paged = 0;   // 1: keys and values lie in blocks
+  uint8_t sloped = 0;  // 1: scores fall with distance (Press et al., 2022)
+  uint8_t scaled = 0;  // 1: paged keys and values are int8, or codes of e4m3, and have scales
+  int32_t window = 0;  // keys further off than window - 1 are not seen; 0: all are
 
   int operands() const { return 6 + sloped + paged + 2 * scaled; }
 };
@@ -41,7 +41,7 @@ struct VarlenAttention {
   VarlenAttributes how;
   int64_t sequences, heads, groups, depth, width;  // N, H, G, E, V
   int64_t page = 0, pages = 0;                     // P, M
-  const T *q, *k, *v;  // k, v: null where they are stored otherwise than as T
+  const T *q, *k, *v;                              // k, v: null where they are stored otherwise than as T
   StoredRows<T> stored_k, stored_v;
   T factor;
   const int64_t *q_offsets, *k_offsets, *table = nullptr;

@@ -260,8 +260,10 @@ Ragged attend(const Ragged& query, const Attended& to, const VarlenOptions& o, c
   const auto blocks = [&](const Arg& a) {
     if (work != float32 || !jit::calls::is_stored(a.handle()->dtype, scaled)) {
       if (scaled)
-        r.fail<DtypeError>(std::string("with scales, keys and values are int8 or uint8 beside queries of up to "
-                                       "32 bits, not ") + name_of(a.handle()->dtype));
+        r.fail<DtypeError>(
+            std::string("with scales, keys and values are int8 or uint8 beside queries of up to "
+                        "32 bits, not ") +
+            name_of(a.handle()->dtype));
       return operand(a);
     }
     return Operand(kVarlen, a).take();
@@ -332,8 +334,8 @@ Ragged scaled_dot_product_attention(const Ragged& query, const Ragged& key, cons
 }
 Ragged scaled_dot_product_attention(const Ragged& query, const PagedKeys& keys, const VarlenOptions& o,
                                     Site s) {
-  return attend(
-      query, {keys.keys, keys.values, keys.lengths, keys.table, keys.key_scales, keys.value_scales}, o, s);
+  return attend(query, {keys.keys, keys.values, keys.lengths, keys.table, keys.key_scales, keys.value_scales},
+                o, s);
 }
 
 }  // namespace lazy

@@ -31,10 +31,11 @@ struct PagedKeys {
   Tensor keys, values;  // (B, P, G, E), (B, P, G, V)
   Tensor table;         // (N, M), int64: key j of sequence n is row j % P of block table[n, j / P]
   Tensor lengths;       // (N), int64: keys of each sequence
-  Tensor key_scales = {}, value_scales = {};  // (B, P, G), float32; undefined: keys and values are as they are
+  Tensor key_scales = {},
+         value_scales = {};  // (B, P, G), float32; undefined: keys and values are as they are
 };
-/// Likewise with keys in blocks, which are read as they are stored. There is no derivative. IndexError also for a block that there is not, and
-/// for a sequence of more than M P keys.
+/// Likewise with keys in blocks, which are read as they are stored. There is no derivative. IndexError also
+/// for a block that there is not, and for a sequence of more than M P keys.
 Ragged scaled_dot_product_attention(const Ragged& query, const PagedKeys& keys,
                                     const VarlenOptions& options = {}, Site s = Site::current());
 

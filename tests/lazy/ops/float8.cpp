@@ -68,8 +68,7 @@ BOOST_AUTO_TEST_CASE(rounds_to_the_nearest) {
   for (const Float8 format : {Float8::e4m3, Float8::e5m2}) {
     std::vector<float> x{0.0f, -0.0f, 1e-30f, -1e-30f, 0x1p-149f, 1e9f, -1e9f, INFINITY, -INFINITY};
     for (int c = 0; c + 1 < 0x7b; ++c) {  // what lies between two numbers, and beside that
-      const auto middle =
-          static_cast<float>((number_of(c, format) + number_of(c + 1, format)) / 2);
+      const auto middle = static_cast<float>((number_of(c, format) + number_of(c + 1, format)) / 2);
       for (const float v : {middle, std::nextafter(middle, 0.0f), std::nextafter(middle, 1e9f)})
         x.push_back(v), x.push_back(-v);
     }

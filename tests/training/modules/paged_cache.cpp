@@ -183,7 +183,8 @@ BOOST_AUTO_TEST_CASE(keys_stored_in_fewer_bits) {
   for (const Kind& kind : kinds)
     for (const auto& [heads, width, value_width] :
          {std::tuple<int64_t, int64_t, int64_t>{2, 8, 8}, {1, 5, 19}, {60, 3, 2}, {4, 64, 64}})
-      for (const int64_t queries : {1, 2, 40}) BOOST_TEST_CONTEXT(kind.name << " " << heads << " " << queries) {
+      for (const int64_t queries : {1, 2, 40})
+        BOOST_TEST_CONTEXT(kind.name << " " << heads << " " << queries) {
           nn::PagedCacheOptions o{.layers = 1,
                                   .heads = heads,
                                   .width = width,
@@ -205,8 +206,9 @@ BOOST_AUTO_TEST_CASE(keys_stored_in_fewer_bits) {
                          k = (randn(g, {count, heads, width}) * 3).eval(),
                          v = randn(g, {count, heads, value_width}).eval();
             const Tensor y = cache.attend(cache.extend({0}, {count}), 0, q, k, v);
-            const Tensor z = exact.attend(exact.extend({0}, {count}), 0, q, rounded(k, kind.format, kind.dtype),
-                                          rounded(v, kind.format, kind.dtype));
+            const Tensor z =
+                exact.attend(exact.extend({0}, {count}), 0, q, rounded(k, kind.format, kind.dtype),
+                             rounded(v, kind.format, kind.dtype));
             close(y.to_vector<float>(), z.to_vector<float>());
           }
           if (width == 64) {
@@ -217,14 +219,17 @@ BOOST_AUTO_TEST_CASE(keys_stored_in_fewer_bits) {
 }
 
 BOOST_AUTO_TEST_CASE(copies_of_shared_blocks_have_their_scales) {
-  nn::PagedCache cache({.layers = 1, .heads = 1, .width = 4, .block = 4, .blocks = 8, .format = nn::CacheFormat::int8});
+  nn::PagedCache cache(
+      {.layers = 1, .heads = 1, .width = 4, .block = 4, .blocks = 8, .format = nn::CacheFormat::int8});
   const int64_t a = cache.add();
   const Tensor x = (arange(1, 13, 1, float32) / 7).reshape({3, 1, 4}).eval();
   (void)cache.attend(cache.extend({a}, {3}), 0, x, x, x).eval();
   const int64_t b = cache.fork(a);
   const Tensor more = full({1, 1, 4}, 50.0f);
-  const auto before = cache.attend(cache.extend({b}, {1}), 0, full({1, 1, 4}, 0.0f), more, more).to_vector<float>();
-  const auto own = cache.attend(cache.extend({a}, {1}), 0, full({1, 1, 4}, 0.0f), -more, -more).to_vector<float>();
+  const auto before =
+      cache.attend(cache.extend({b}, {1}), 0, full({1, 1, 4}, 0.0f), more, more).to_vector<float>();
+  const auto own =
+      cache.attend(cache.extend({a}, {1}), 0, full({1, 1, 4}, 0.0f), -more, -more).to_vector<float>();
   BOOST_TEST(before[0] > 12);
   BOOST_TEST(own[0] < -11);
 }

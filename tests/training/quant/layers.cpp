@@ -46,6 +46,11 @@ std::vector<std::pair<const char*, quant::Config>> configs() {
       {"int8 affine by 32",
        {.weights = {.symmetric = false, .granularity = quant::Granularity::group, .group = 32}}},
       {"5 bits", {.weights = {.bits = 5}}},
+      {"e4m3", quant::float8_weights()},
+      {"e5m2 by tensor",
+       {.weights = {.granularity = quant::Granularity::tensor, .format = quant::Format::e5m2}}},
+      {"e4m3 by 32",
+       {.weights = {.granularity = quant::Granularity::group, .group = 32, .format = quant::Format::e4m3}}},
       {"int4 by 32", {.weights = {.bits = 4, .granularity = quant::Granularity::group, .group = 32}}},
       {"int3 affine by 32",
        {.weights = {.bits = 3, .symmetric = false, .granularity = quant::Granularity::group, .group = 32}}},
@@ -249,7 +254,7 @@ BOOST_AUTO_TEST_CASE(rules) {
 BOOST_AUTO_TEST_CASE(files_and_copies) {
   Generator g(8);
   const Batch b = batch_of(g, 5);
-  for (const auto& config : {quant::int8_dynamic(), quant::int4_weights(32)}) {
+  for (const auto& config : {quant::int8_dynamic(), quant::int4_weights(32), quant::float8_weights()}) {
     Net net;
     quant::quantize_(net, config);
     const no_grad scope;
@@ -312,6 +317,83 @@ BOOST_AUTO_TEST_CASE(calibrated_and_trained) {
   quant::convert_(at_once);
   BOOST_TEST(accuracy(trained, test) > accuracy(at_once, test) + 0.05);
   BOOST_TEST(accuracy(trained, test) > before - 0.05);
+}
+
+/// Draws rows of which some columns are a hundred times as large as others, as text models have them.
+Tensor rows_with_outliers(Generator& g, int64_t n, int64_t depth) {
+  const Tensor large = where(arange(depth) % 37 == 5, 100.0, 1.0);
+  return (randn(g, {n, depth}) * large).eval();
+}
+
+BOOST_AUTO_TEST_CASE(balanced_between_weights_and_activations) {
+  Generator g(17);
+  for (const quant::Activations activations : {quant::Activations::dynamic, quant::Activations::fixed})
+    for (const quant::Rounding rounding : {quant::Rounding::nearest, quant::Rounding::second_order}) {
+      const nn::Linear layer(256, 96, {.generator = &g});
+      const Tensor seen = rows_with_outliers(g, 600, 256), x = rows_with_outliers(g, 50, 256);
+      const no_grad scope;
+      double without = 0;
+      for (const double balance : {0.0, 0.5}) {
+        nn::Linear own = layer;
+        const quant::Config config{.activations = activations, .rounding = rounding, .balance = balance};
+        quant::prepare_(own, config);
+        BOOST_TEST(all_of(own(seen)) == all_of(layer(seen)), boost::test_tools::per_element());
+        quant::convert_(own);
+        const double decibels = quant::sqnr(layer(x), own(x));
+        if (balance == 0) without = decibels;
+        else BOOST_TEST(decibels > without + 8, decibels << " and " << without);
+        // What the weights stand for is what the layer multiplies by where nothing is rounded.
+        BOOST_TEST(quant::sqnr(layer(x), linear(x, value_of(own), own.bias)) > 25);
+        nn::Linear loaded = layer;
+        quant::prepare_(loaded, config);
+        (void)loaded(x).eval();
+        quant::convert_(loaded);
+        loaded.load_state_dict(own.state_dict());
+        BOOST_TEST(all_of(loaded(x)) == all_of(own(x)), boost::test_tools::per_element());
+      }
+    }
+  // A column that was 0 stays as it is.
+  const no_grad scope;
+  nn::Linear layer(8, 4, {.generator = &g}), own = layer;
+  quant::prepare_(own, quant::Config{.balance = 0.7});
+  (void)own(randn(g, {20, 8}) * (arange(8) != 3).astype(float32)).eval();
+  quant::convert_(own);
+  close(value_of(own), Tensor(layer.weight), 0.02f);
+  Net net;
+  const quant::Config wrong{.balance = 1.5}, half{.balance = 0.5};
+  test::fails_at<Error>("layers.cpp", __LINE__, "1.5", [&] { quant::prepare_(net, wrong); });
+  test::fails_at<Error>("layers.cpp", __LINE__, "prepare_()", [&] { quant::quantize_(net, half); });
+  const auto train = quant::Prepare::train;
+  test::fails_at<Error>("layers.cpp", __LINE__, "calibration", [&] { quant::prepare_(net, half, train); });
+  quant::prepare_(net, half);
+  test::fails_at<Error>("layers.cpp", __LINE__, "given nothing", [&] { quant::convert_(net); });
+}
+
+BOOST_AUTO_TEST_CASE(floats_of_8_bits_as_weights) {
+  Generator g(18);
+  // Trained to be rounded: the gradient goes through.
+  nn::Linear trained(64, 5, {.generator = &g});
+  quant::prepare_(trained, quant::float8_weights(), quant::Prepare::train);
+  sum(trained(ones({2, 64}))).backward();
+  const auto gradient = all_of(parametrizations(trained.weight).original(0).grad());
+  BOOST_TEST(gradient == std::vector<float>(64 * 5, 2.0f), boost::test_tools::per_element());
+  const no_grad scope;
+  nn::Linear layer(300, 40, {.generator = &g});
+  const Tensor before = Tensor(layer.weight).eval(), x = randn(g, {9, 300});
+  const auto done = quant::quantize_(layer, quant::float8_weights());
+  BOOST_TEST(done.at(0).bytes_after == 300 * 40 + 40 * 4);
+  BOOST_TEST(quant::sqnr(before, Tensor(layer.weight)) > 30);
+  // Each is within half a step of 3 bits, or of the smallest number.
+  const Tensor scale = max(abs(before), 1, keepdims) / 448;
+  const Tensor bound = maximum(abs(before) / 16, scale * 0x1p-10) * 1.0001;
+  BOOST_TEST(all(abs(Tensor(layer.weight) - before) <= bound).item<bool>());
+  BOOST_TEST(to_string(quant::float8_weights(Float8::e5m2)) == "e5m2 by channel");
+  nn::Linear other(8, 8);
+  quant::Config rounds = quant::float8_weights(), zeros = quant::float8_weights();
+  rounds.activations = quant::Activations::dynamic;
+  zeros.weights.symmetric = false;
+  test::fails_at<Error>("layers.cpp", __LINE__, "as they are", [&] { quant::quantize_(other, rounds); });
+  test::fails_at<Error>("layers.cpp", __LINE__, "zero points", [&] { quant::quantize_(other, zeros); });
 }
 
 BOOST_AUTO_TEST_CASE(what_layers_cost) {
