@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "lazy/autograd/backward.hpp"
@@ -38,16 +39,16 @@ std::vector<double> spread_of(std::vector<double> h, int64_t k, const Site& s) {
 /// Holds what is rounded: rows of weights, which change as columns are rounded, and their scales.
 class Rounder {
  public:
-  Rounder(std::vector<double> w, std::vector<double> spread, int64_t n, int64_t k, const Scheme& how)
-      : w_(std::move(w)), spread_(std::move(spread)), n_(n), k_(k), how_(how) {
+  /// Takes columns in the order in which they are rounded: column i was column `from[i]`.
+  Rounder(std::vector<double> w, std::vector<double> spread, std::vector<int64_t> from, int64_t n, int64_t k,
+          const Scheme& how)
+      : w_(std::move(w)), spread_(std::move(spread)), from_(std::move(from)), n_(n), k_(k), how_(how) {
     const int64_t length = how.granularity == Granularity::group ? how.group : k;
     groups_ = (k + length - 1) / length, length_ = length;
     const auto sets = static_cast<size_t>(how.granularity == Granularity::tensor ? 1 : n * groups_);
     scale_.assign(sets, 0), zero_.assign(sets, static_cast<double>(how.middle()));
     q_.assign(static_cast<size_t>(n * groups_ * length), how.granularity == Granularity::group ? NAN : 0);
-    if (how.granularity == Granularity::tensor) find_scale(0, 0, n, 0, k);
-    if (how.granularity == Granularity::channel)
-      for (int64_t r = 0; r < n; ++r) find_scale(static_cast<size_t>(r), r, r + 1, 0, k);
+    find_scales();
   }
 
   void run(const Site& s) {
@@ -84,23 +85,26 @@ class Rounder {
     return static_cast<size_t>(r * groups_ + c / length_);
   }
 
-  /// Finds a set's scale as affine_of() does, in the weights as they are now.
-  void find_scale(size_t set, int64_t row, int64_t end, int64_t first, int64_t last) {
-    float least = 0, most = 0;
-    for (int64_t r = row; r < end; ++r)
-      for (int64_t c = first; c < last; ++c) {
+  /// Finds the sets' scales as affine_of() does, in the weights as they were given.
+  void find_scales() {
+    std::vector<float> least(scale_.size(), 0), most(scale_.size(), 0);
+    for (int64_t r = 0; r < n_; ++r)
+      for (int64_t c = 0; c < k_; ++c) {
         const auto v = static_cast<float>(w_[static_cast<size_t>(r * k_ + c)]);
-        least = std::min(least, v), most = std::max(most, v);
+        const size_t set = set_of(r, from_[static_cast<size_t>(c)]);
+        least[set] = std::min(least[set], v), most[set] = std::max(most[set], v);
       }
     const auto steps = static_cast<float>(how_.highest() - how_.lowest());
     constexpr float kLeastScale = 0x1p-23f;
-    if (how_.symmetric) {
-      scale_[set] = std::max(std::max(-least, most) / (steps / 2), kLeastScale);
-      return;
+    for (size_t set = 0; set < scale_.size(); ++set) {
+      if (how_.symmetric) {
+        scale_[set] = std::max(std::max(-least[set], most[set]) / (steps / 2), kLeastScale);
+        continue;
+      }
+      const float scale = std::max((most[set] - least[set]) / steps, kLeastScale);
+      scale_[set] = scale;
+      zero_[set] = cut(static_cast<double>(how_.lowest()) - std::nearbyint(least[set] / scale));
     }
-    const float scale = std::max((most - least) / steps, kLeastScale);
-    scale_[set] = scale;
-    zero_[set] = cut(static_cast<double>(how_.lowest()) - std::nearbyint(least / scale));
   }
   double cut(double q) const {
     return std::clamp(q, static_cast<double>(how_.lowest()), static_cast<double>(how_.highest()));
@@ -110,12 +114,11 @@ class Rounder {
   void row(int64_t r, int64_t first, int64_t last, double* errors) {
     double* const w = &w_[static_cast<size_t>(r * k_)];
     for (int64_t c = first; c < last; ++c) {
-      if (how_.granularity == Granularity::group && c % length_ == 0)
-        find_scale(set_of(r, c), r, r + 1, c, std::min(c + length_, k_));
-      const double scale = scale_[set_of(r, c)], zero = zero_[set_of(r, c)];
+      const int64_t column = from_[static_cast<size_t>(c)];
+      const double scale = scale_[set_of(r, column)], zero = zero_[set_of(r, column)];
       const double* const spread = &spread_[static_cast<size_t>(c * k_)];
       const double q = cut(std::nearbyint(w[c] / scale) + zero), near = (q - zero) * scale;
-      q_[static_cast<size_t>(r * groups_ * length_ + c)] = q;
+      q_[static_cast<size_t>(r * groups_ * length_ + column)] = q;
       const double error = (w[c] - near) / spread[c];
       errors[c - first] = error;
       for (int64_t j = c; j < last; ++j) w[j] -= error * spread[j];
@@ -138,6 +141,7 @@ class Rounder {
   }
 
   std::vector<double> w_, spread_;
+  std::vector<int64_t> from_;
   int64_t n_, k_, groups_ = 1, length_ = 1;
   Scheme how_;
   std::vector<double> scale_, zero_, q_;  // by set; integers, rows of whole groups
@@ -160,7 +164,22 @@ RoundedWeights round_second_order(const Tensor& w, const Tensor& products, const
   for (int64_t c = 0; c < k; ++c)
     if (h[static_cast<size_t>(c * k + c)] == 0)
       for (int64_t r = 0; r < n; ++r) values[static_cast<size_t>(r * k + c)] = 0;
-  Rounder rounder(std::move(values), spread_of(std::move(h), k, s), n, k, how);
+  // Columns that count most come first, while many are left that can make up for them.
+  std::vector<int64_t> from(static_cast<size_t>(k));
+  std::iota(from.begin(), from.end(), int64_t{0});
+  const auto product = [&](int64_t i, int64_t j) { return h[static_cast<size_t>(i * k + j)]; };
+  std::stable_sort(from.begin(), from.end(),
+                   [&](int64_t a, int64_t b) { return product(a, a) > product(b, b); });
+  std::vector<double> ordered(values.size()), ordered_products(h.size());
+  for (int64_t c = 0; c < k; ++c) {
+    const int64_t column = from[static_cast<size_t>(c)];
+    for (int64_t r = 0; r < n; ++r)
+      ordered[static_cast<size_t>(r * k + c)] = values[static_cast<size_t>(r * k + column)];
+    for (int64_t j = 0; j < k; ++j)
+      ordered_products[static_cast<size_t>(c * k + j)] = product(column, from[static_cast<size_t>(j)]);
+  }
+  Rounder rounder(std::move(ordered), spread_of(std::move(ordered_products), k, s), std::move(from), n, k,
+                  how);
   rounder.run(s);
   return rounder.result(s);
 }

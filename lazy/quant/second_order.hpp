@@ -1,5 +1,6 @@
 // Rounds a linear map's weights so that its results change least: column by column, what rounding one column
-// adds to the results is taken from the columns that are still to be rounded (GPTQ: Frantar et al., 2023).
+// adds to the results is taken from the columns that are still to be rounded (GPTQ: Frantar et al., 2023),
+// the columns that count most first.
 #pragma once
 #include <cstdint>
 
