@@ -10,6 +10,7 @@
 #include "lazy/onnx/export/exporter.hpp"
 #include "lazy/onnx/model/tensor.hpp"
 #include "lazy/ops/creation.hpp"
+#include "lazy/quant/export.hpp"
 
 namespace lazy::onnx {
 namespace {
@@ -161,6 +162,7 @@ void save(const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& 
   {
     const no_grad scope;
     const jit::NoFlush guard;
+    const quant::detail::RecordsForExport layers;
     const Recorded a = record(call, example, two ? std::optional(kRows) : std::nullopt, s);
     const Recorded b = two ? record(call, example, kOtherRows, s) : Recorded();
     if (two && a.outputs.size() != b.outputs.size())

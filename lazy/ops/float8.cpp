@@ -21,10 +21,11 @@ constexpr Layout layout_of(Float8 f) {
   return f == Float8::e4m3 ? Layout{3, -6, 8, 0x7e, 0x7f} : Layout{2, -14, 15, 0x7b, 0x7f};
 }
 
-/// Returns 2^n for integers n, int32, from -32 to 31, exactly: the product of what its bits stand for.
-Handle power_of_two(const Recorder& r, const Handle& n) {
-  constexpr int kBits = 6, kMiddle = 32;
-  const Handle bits = r.op(Op::add, n, ScalarNumber(kMiddle));
+constexpr int kMiddle = 32;
+
+/// Returns 2^(n - kMiddle) for integers n, uint32, below 64, exactly: the product of what its bits stand for.
+Handle power_of_two(const Recorder& r, const Handle& bits) {
+  constexpr int kBits = 6;
   Handle all = r.number(std::ldexp(1.0, -kMiddle), float32);
   for (int b = 0; b < kBits; ++b) {
     const Handle set =
@@ -49,15 +50,13 @@ Tensor to_float8(Arg x, Float8 format) {
   const Handle known = r.where(r.op(Op::isnan, magnitude), 0.0, magnitude);
   const Handle exponent =
       r.op(Op::minimum, r.op(Op::maximum, r.op(Op::floor, r.op(Op::log2, known)), how.least), how.most);
-  const Handle e = r.as(int32, exponent);
-  const Handle steps =
-      r.op(Op::round,
-           r.op(Op::multiply, known, power_of_two(r, r.op(Op::subtract, ScalarNumber(how.mantissa), e))));
-  const Handle before =
-      r.op(Op::left_shift, r.op(Op::subtract, e, ScalarNumber(how.least)), ScalarNumber(how.mantissa));
+  const Handle above = r.as(uint32, r.op(Op::subtract, exponent, how.least));  // the least exponent
+  const Handle power = r.op(Op::subtract, ScalarNumber(kMiddle + how.mantissa - how.least), above);
+  const Handle steps = r.op(Op::round, r.op(Op::multiply, known, power_of_two(r, power)));
+  const Handle before = r.op(Op::left_shift, above, ScalarNumber(how.mantissa));
   const Handle code =
-      r.where(r.op(Op::isnan, h), ScalarNumber(how.not_a_number), r.op(Op::add, r.as(int32, steps), before));
-  const Handle sign = r.op(Op::multiply, r.as(int32, r.op(Op::signbit, h)), ScalarNumber(128));
+      r.where(r.op(Op::isnan, h), ScalarNumber(how.not_a_number), r.op(Op::add, r.as(uint32, steps), before));
+  const Handle sign = r.op(Op::multiply, r.as(uint32, r.op(Op::signbit, h)), ScalarNumber(128));
   return r.tensor(r.as(uint8, r.op(Op::bitwise_or, code, sign)));
 }
 
@@ -67,14 +66,14 @@ Tensor from_float8(Arg codes, Float8 format, DType dtype) {
   const Handle given = Operand(r.name, codes).take();
   if (given->dtype != uint8) r.fail<DtypeError>(std::string("codes are uint8, not ") + name_of(given->dtype));
   if (!is_float(dtype)) r.fail<DtypeError>(std::string("there are no codes of ") + name_of(dtype));
-  const Handle bits = r.op(Op::bitwise_and, r.as(int32, given), ScalarNumber(0x7f));
+  const Handle bits = r.op(Op::bitwise_and, r.as(uint32, given), ScalarNumber(0x7f));
   const Handle exponent = r.op(Op::right_shift, bits, ScalarNumber(how.mantissa));
   const Handle fraction = r.op(Op::bitwise_and, bits, ScalarNumber((1 << how.mantissa) - 1));
   const Handle normal = r.op(Op::greater, exponent, ScalarNumber(0));
   const Handle steps = r.op(
-      Op::add, fraction, r.where(normal, ScalarNumber(1 << how.mantissa), r.number(ScalarNumber(0), int32)));
-  const Handle power =
-      r.op(Op::add, r.op(Op::maximum, exponent, ScalarNumber(1)), ScalarNumber(how.least - 1 - how.mantissa));
+      Op::add, fraction, r.where(normal, ScalarNumber(1 << how.mantissa), r.number(ScalarNumber(0), uint32)));
+  const Handle power = r.op(Op::add, r.op(Op::maximum, exponent, ScalarNumber(1)),
+                            ScalarNumber(kMiddle + how.least - 1 - how.mantissa));
   Handle value = r.op(Op::multiply, r.as(float32, steps), power_of_two(r, power));
   if (format == Float8::e5m2)
     value = r.where(r.op(Op::equal, bits, ScalarNumber(how.last + 1)),

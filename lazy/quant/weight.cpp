@@ -5,6 +5,9 @@
 #include "lazy/nn/functional/convolution.hpp"
 #include "lazy/nn/functional/linear.hpp"
 #include "lazy/nn/modules/text.hpp"
+#include "lazy/ops/elementwise.hpp"
+#include "lazy/ops/views.hpp"
+#include "lazy/quant/export.hpp"
 #include "lazy/quant/group_linear.hpp"
 
 namespace lazy::quant {
@@ -86,7 +89,9 @@ std::optional<std::vector<Tensor>> QuantizedWeight::right_inverse(const Tensor& 
 
 Tensor QuantizedWeight::layer(const LayerCall& call, const std::vector<Tensor>& x, Site s) {
   const Handle& given = call.x.handle();
-  if (!given || !is_float(given->dtype) || scheme_.is_float8()) return {};
+  if (!given || !is_float(given->dtype)) return {};
+  if (detail::RecordsForExport::on()) return exported(call, x, s);
+  if (scheme_.is_float8()) return {};
   if (activations_ != Activations::none && !gradients_paused && is_tracked(given)) return {};
   return call.conv ? conv(call, x, s) : linear(call, x, s);
 }
@@ -161,6 +166,37 @@ Tensor QuantizedWeight::conv(const LayerCall& call, const std::vector<Tensor>& x
   const Rounded q = rounded(f.tensor(image.handle()), input_scale_, Granularity::tensor, s);
   const Term y = product(q.integers.handle(), int32) * scale * f.term(q.scale);
   return with_bias(f, y, call.bias, channels);
+}
+
+Tensor QuantizedWeight::exported(const LayerCall& call, const std::vector<Tensor>& x, const Site& s) {
+  const Affine a = affine_of(x);
+  // A node reads integers by channel; all else are ops.
+  Tensor w, given(call.x.handle());
+  if (scheme_.granularity == Granularity::group || scheme_.is_float8()) {
+    w = forward(x, s);
+    if (input_factor_.defined()) w = divide(Arg(w, s), Arg(input_factor_, s));
+  } else {
+    const Tensor integers = x[kIntegers];
+    w = detail::dequantize_node(integers, a.scale, a.zero_point, s);
+    if (w.dtype(s) != dtype_) w = w.astype(dtype_, s);
+  }
+  if (input_factor_.defined()) given = multiply(Arg(given, s), Arg(input_factor_, s));
+  const Shape shape = given.shape(s);
+  if (activations_ != Activations::none && numel(shape) > 0) {
+    if (input_scale_.defined()) {
+      given = detail::dequantize_node(detail::quantize_node(given, input_scale_, s), input_scale_, {}, s);
+    } else {
+      const bool by_row = !call.conv;
+      Scheme how = kActivationScheme;
+      if (by_row) {
+        how.granularity = Granularity::channel;
+        given = reshape(Arg(given, s), Shape{numel(shape) / shape.back(), shape.back()});
+      }
+      given = reshape(Arg(fake_quantize(given, quant::affine_of(given, how, s), how, s), s), shape);
+    }
+  }
+  if (!call.conv) return lazy::linear(Arg(given, s), Arg(w, s), call.bias);
+  return lazy::conv(Arg(given, s), Arg(w, s), *call.conv);
 }
 
 std::string QuantizedWeight::extra_repr() const {

@@ -47,6 +47,8 @@ class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
   Affine affine_of(const std::vector<Tensor>& x) const;
   Tensor linear(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, const Site& s) const;
   Tensor conv(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, const Site& s) const;
+  /// Records the layer as export.hpp says.
+  Tensor exported(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, const Site& s);
 
   Scheme scheme_;
   Shape shape_;  // of the value

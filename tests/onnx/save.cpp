@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "lazy/nn/nn.hpp"
+#include "lazy/quant/quantize.hpp"
 #include "tests/common/folder.hpp"
 #include "tests/onnx/models.hpp"
 
@@ -80,6 +81,62 @@ BOOST_AUTO_TEST_CASE(a_network_for_one_batch_and_for_any) {
   for (const int64_t rows : {1, 5})
     close(any({{"image", wave({rows, 3, 6, 6})}}).at("scores"),
           net(wave({rows, 3, 6, 6})).to_vector<double>(), 1e-6);
+}
+
+struct Small : nn::Module {
+  nn::Conv2d first{1, 6, 3, {.padding = 1}};
+  nn::Linear hidden{6 * 64, 64};
+  nn::Linear head{64, 4, {.bias = false}};
+  LAZY_MODULE(first, hidden, head)
+  Tensor operator()(const Tensor& x) const {
+    return head(relu(hidden(relu(first(x)).reshape({x.size(0), 6 * 64}))));
+  }
+};
+
+BOOST_AUTO_TEST_CASE(layers_of_integers) {
+  manual_seed(31);
+  quant::Config balanced = quant::int8_fixed(), affine = quant::int8_weights();
+  balanced.balance = 0.5;
+  affine.weights.symmetric = false;
+  struct Kind {
+    const char* name;
+    quant::Config config;
+    size_t quantize, dequantize;  // nodes
+  };
+  const Kind kinds[] = {{"int8 weights", quant::int8_weights(), 0, 3},
+                        {"affine weights", affine, 0, 3},
+                        {"dynamic", quant::int8_dynamic(), 0, 3},
+                        {"fixed", quant::int8_fixed(), 3, 6},
+                        {"balanced", balanced, 3, 6},
+                        {"int4 weights", quant::int4_weights(32), 0, 0},
+                        {"e4m3", quant::float8_weights(), 0, 0}};
+  for (const Kind& kind : kinds) BOOST_TEST_CONTEXT(kind.name) {
+      const lazy::test::Folder folder;
+      const no_grad scope;
+      Small net;
+      const Tensor x = randn({5, 1, 8, 8}).eval();
+      quant::prepare_(net, kind.config);
+      (void)net(x).eval();
+      quant::convert_(net);
+      onnx::save(net, x, folder / "m.onnx", {.dynamic_batch = true});
+      onnx::Model model = onnx::load(folder / "m.onnx");
+      for (const int64_t rows : {5, 2}) {
+        const Tensor y = net(narrow(x, 0, 0, rows));
+        close(model(narrow(x, 0, 0, rows)), y.to_vector<double>(), kind.quantize ? 0.02 : 2e-5);
+      }
+      std::ifstream in(folder / "m.onnx", std::ios::binary);
+      const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+      const auto count = [&](const std::string& op) {
+        size_t n = 0;
+        const std::string field = "\x22" + std::string(1, static_cast<char>(op.size())) + op;
+        for (size_t at = 0; (at = bytes.find(field, at)) != std::string::npos; ++at) ++n;
+        return n;
+      };
+      BOOST_TEST(count("QuantizeLinear") == kind.quantize);
+      BOOST_TEST(count("DequantizeLinear") == kind.dequantize);
+      // The file holds integers: float32 would take 100 KB.
+      BOOST_TEST(bytes.size() < 45000u);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(values_of_initializers_are_aligned) {

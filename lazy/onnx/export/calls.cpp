@@ -7,6 +7,7 @@
 #include "lazy/nn/functional/recurrent.hpp"
 #include "lazy/onnx/export/parts.hpp"
 #include "lazy/ops/creation.hpp"
+#include "lazy/quant/export.hpp"
 
 namespace lazy::onnx {
 
@@ -23,7 +24,8 @@ const jit::CallDefinition& input_call() {
 void Exporter::expand_if_needed(const Twin& call) {
   const jit::CallSpec& spec = *call.a->call;
   if (expanded_.contains(call.a) || &spec.definition() == &input_call() || !spec.definition().expand ||
-      (spec.name() == std::string_view("linear")) || detail::batch_norm_call_of(spec))
+      (spec.name() == std::string_view("linear")) || detail::batch_norm_call_of(spec) ||
+      &spec.definition() == &quant::detail::kQuantize || &spec.definition() == &quant::detail::kDequantize)
     return;
   if (const auto conv = detail::conv_layer_of(spec, call.a->operand[0]->shape.size() - 2);
       conv && conv->layout == channels_first)
@@ -63,6 +65,12 @@ std::string Exporter::write_call(const Twin& call, int output) {
                {in[0], node("Transpose", {in[1]}, {attribute("perm", std::vector<int64_t>{1, 0})})});
     return n.arity == 2 ? y : node("Add", {y, in[2]});
   }
+  if (&spec.definition() == &quant::detail::kQuantize) {
+    in.push_back(number(0, int8));  // the zero point, which says the dtype
+    return node("QuantizeLinear", in);
+  }
+  if (&spec.definition() == &quant::detail::kDequantize)
+    return node("DequantizeLinear", in, {attribute("axis", int64_t{0})});
   if (const auto conv = detail::conv_layer_of(spec, n.operand[0]->shape.size() - 2)) {
     std::vector<int64_t> pads = listed(conv->padding);
     pads.insert(pads.end(), conv->padding.begin(), conv->padding.end());

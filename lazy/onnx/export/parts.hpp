@@ -20,6 +20,9 @@ inline Bytes attribute(const char* name, int64_t v) {
 inline Bytes attribute(const char* name, float v) {
   return Bytes().text(1, name).real(2, v).integer(20, static_cast<int64_t>(AttributeType::real));
 }
+inline Bytes attribute(const char* name, const std::string& v) {
+  return Bytes().text(1, name).text(4, v).integer(20, static_cast<int64_t>(AttributeType::string));
+}
 inline Bytes attribute(const char* name, const std::vector<int64_t>& v) {
   Bytes m;
   m.text(1, name);

@@ -98,6 +98,11 @@ std::string Exporter::write_pointwise(const Twin& t) {
     case Op::fma: return node("Add", {node("Mul", {in[0], in[1]}), in[2]});
     case Op::hypot:
       return node("Sqrt", {node("Add", {node("Mul", {in[0], in[0]}), node("Mul", {in[1], in[1]})})});
+    case Op::left_shift:
+    case Op::right_shift:
+      if (!is_unsigned_int(type)) break;
+      return node("BitShift", in,
+                  {attribute("direction", std::string(n.op == Op::left_shift ? "LEFT" : "RIGHT"))});
     case Op::floor_divide:
       if (is_float(type)) return node("Floor", {node("Div", in)});
       break;
