@@ -2,6 +2,7 @@
 #pragma once
 #include "lazy/autograd/gradient.hpp"
 #include "lazy/autograd/parameter.hpp"
+#include "lazy/complex/complex.hpp"
 #include "lazy/core/accuracy.hpp"
 #include "lazy/core/constants.hpp"
 #include "lazy/core/device.hpp"

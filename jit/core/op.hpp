@@ -37,6 +37,7 @@ enum class Op : uint8_t {
 #define LAZY_OP(name, ...) name,
 #include "jit/core/ops.def"
 #undef LAZY_OP
+  complex,  // a pair of planes (jit/graph/planes.hpp): in no graph, so neither keys nor kernels have it
 };
 
 struct OpRow {
@@ -54,8 +55,10 @@ inline constexpr OpRow kOps[] = {
   {#name, arity, OpKind::kind, DTypeRule::rule, Accepts::accepts, cost, Exactness::exactness},
 #include "jit/core/ops.def"
 #undef LAZY_OP
+    {"complex", 2, OpKind::part, DTypeRule::given, Accepts::none, 1, Exactness::exact},
 };
-inline constexpr int kOpCount = sizeof(kOps) / sizeof(kOps[0]);
+/// Counts the ops that graphs have; `complex` comes after them.
+inline constexpr int kOpCount = sizeof(kOps) / sizeof(kOps[0]) - 1;
 
 constexpr const OpRow& row_of(Op op) { return kOps[static_cast<int>(op)]; }
 constexpr const char* name_of(Op op) { return row_of(op).name; }

@@ -19,6 +19,7 @@
 #include "jit/graph/capturing.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/graph/observed.hpp"
+#include "jit/graph/planes.hpp"
 #include "jit/graph/record.hpp"
 #include "jit/observe/profile.hpp"
 #include "jit/run/run.hpp"
@@ -240,7 +241,28 @@ void flush(Node* wanted, Cause cause, const Site& site) {
 
 }  // namespace
 
+namespace {
+
+/// Evaluates the planes in the place of complex values.
+[[gnu::noinline]] void evaluate_planes(std::span<const Handle* const> handles, Cause cause,
+                                       const Site& site) {
+  std::vector<Handle> planes;
+  for (const Handle* h : handles) {
+    const bool pair = h->get()->op == Op::complex;
+    planes.push_back(pair ? real_plane(*h) : *h);
+    if (pair) planes.push_back(imaginary_plane(*h));
+  }
+  std::vector<const Handle*> all;
+  for (const Handle& h : planes) all.push_back(&h);
+  evaluate(all, cause, site);
+}
+
+}  // namespace
+
 void evaluate(std::span<const Handle* const> handles, Cause cause, const Site& site) {
+  for (const Handle* h : handles)
+    if (h->get()->op == Op::complex) [[unlikely]]
+      return evaluate_planes(handles, cause, site);
   if (Capturing::current() && cause != Cause::other_thread) [[unlikely]]
     fail_while_capturing(handles, cause, site);
   for (const Handle* h : handles)

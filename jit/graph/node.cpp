@@ -86,6 +86,10 @@ static void destroy(Node* last_used) noexcept {
     Node* const n = std::exchange(first, first->next);
     for (int i = 0; i < n->arity; ++i) {
       Node* o = n->operand[i];
+      if (n->op == Op::complex) [[unlikely]] {
+        (void)Handle::adopt(o);  // a plane: the pair has a handle of it
+        continue;
+      }
       if (o && static_cast<uint32_t>(fetch_sub(o->counts, 1, std::memory_order_acq_rel)) == 1) doom(o, first);
     }
     watch::end(*n);

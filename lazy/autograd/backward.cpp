@@ -6,6 +6,7 @@
 #include "lazy/autograd/parameter.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/memory_format.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/core/recipe.hpp"
 #include "lazy/core/unchanging.hpp"
 
@@ -53,12 +54,37 @@ class Adding {
 /// Returns what a variable is read by that has no value of its own; else null.
 Recipe* recipe(const Handle& h) { return any_recipes() ? recipe_of(h) : nullptr; }
 
+/// Marks the planes of a complex variable, each one a value of its own.
+Tensor& mark_planes(Tensor& x, bool on, const Site& s) {
+  Tensor parts[] = {Tensor(jit::real_plane(x.handle())), Tensor(jit::imaginary_plane(x.handle()))};
+  if (on == (leaf(parts[0].handle()) != nullptr)) return x;
+  for (Tensor& part : parts) {
+    if (derivation(part.handle())) part.requires_grad_(on, s);  // throws unless it is spent
+    part = Tensor(separate(part.handle(), s));
+    if (on) make_leaf(part.handle());
+  }
+  return x = Tensor(detail::complex(parts[0].handle(), parts[1].handle(), s));
+}
+
+/// Returns the sum of the products of the parts of two complex values: its gradient by the first is the
+/// second.
+Handle inner_product_of_parts(const Handle& a, const Handle& b, const Site& s) {
+  const Planes x = planes_of(a), y = planes_of(b);
+  const auto product = [&](const Handle& p, const Handle& q) {
+    return binary("backward", Op::multiply, p, q, s);
+  };
+  return detail::reduce("backward", Op::sum,
+                        binary("backward", Op::add, product(x.re, y.re), product(x.im, y.im), s), {},
+                        dropdims, s);
+}
+
 }  // namespace
 
 Tensor& Tensor::requires_grad_(bool on, Site s) & {
   const jit::Node& n = node("requires_grad_", s);
   if (recipe(handle_))
     fail<Error>("requires_grad_", "the parameter has a parametrization: mark its parts", s);
+  if (lazy::is_complex(n.dtype)) return mark_planes(*this, on, s);
   if (!is_float(n.dtype))
     fail<DtypeError>("requires_grad_",
                      std::string("a value of ") + name_of(n.dtype) + ": gradients are of floating point", s);
@@ -77,12 +103,23 @@ Tensor& Tensor::requires_grad_(bool on, Site s) & {
 bool Tensor::requires_grad(Site s) const {
   (void)node("requires_grad", s);
   const Recipe* const r = recipe(handle_);
+  if (lazy::is_complex(handle_->dtype))
+    return is_tracked(jit::real_plane(handle_)) || is_tracked(jit::imaginary_plane(handle_));
   return r ? r->requires_grad() : is_tracked(handle_);
 }
 
 void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_graph, Site s) const {
   (void)node("backward", s);
   const Handle value = Arg(*this, s).take();
+  if (lazy::is_complex(value->dtype)) {
+    if (!requires_grad(s))
+      fail<Error>("backward", "the value does not depend on anything that requires a gradient", s);
+    if (!gradient.defined())
+      fail<Error>("backward", "a complex value needs a gradient to begin with: a loss is real", s);
+    const Handle g = Arg(gradient, s).take();
+    check_gradient("backward", g, value, s);
+    return Tensor(inner_product_of_parts(value, g, s)).backward({}, retain_graph, create_graph, s);
+  }
   if (!value->attachment)
     fail<Error>(
         "backward",
@@ -113,6 +150,14 @@ Tensor Tensor::grad(Site s) const {
   (void)node("grad", s);
   if (recipe(handle_))
     fail<Error>("grad", "the parameter has a parametrization: its parts have gradients", s);
+  if (lazy::is_complex(handle_->dtype)) {
+    const auto [re, im] = planes_of(handle_);
+    const Leaf *const a = leaf(re), *const b = leaf(im);
+    const Handle x = a ? a->gradient() : Handle(), y = b ? b->gradient() : Handle();
+    if (!x && !y) return {};
+    const auto zeros = [&] { return detail::constant(0, re->dtype, re->shape, re, s); };
+    return Tensor(detail::complex(x ? x : zeros(), y ? y : zeros(), s));
+  }
   const Leaf* const l = leaf(handle_);
   return l ? Tensor(l->gradient()) : Tensor();
 }
@@ -120,7 +165,10 @@ Tensor Tensor::grad(Site s) const {
 void Tensor::zero_grad(Site s) {
   (void)node("zero_grad", s);
   if (Recipe* const r = recipe(handle_)) r->zero_grad(s);
-  else if (Leaf* const l = leaf(handle_)) l->set_gradient({});
+  else if (lazy::is_complex(handle_->dtype)) {
+    for (const Handle& plane : {jit::real_plane(handle_), jit::imaginary_plane(handle_)})
+      if (Leaf* const l = leaf(plane)) l->set_gradient({});
+  } else if (Leaf* const l = leaf(handle_)) l->set_gradient({});
 }
 
 Tensor Tensor::detach(Site s) const { return stop_gradient(Arg(*this, s)); }
@@ -128,6 +176,10 @@ Tensor Tensor::detach(Site s) const { return stop_gradient(Arg(*this, s)); }
 Tensor stop_gradient(Arg x) {
   const Site s = x.site();
   const Handle h = Operand("stop_gradient", x).take();
+  if (is_complex(h->dtype)) {
+    const auto stopped = [&](const Handle& plane) { return stop_gradient(Arg(plane, s)).handle(); };
+    return Tensor(detail::complex(stopped(jit::real_plane(h)), stopped(jit::imaginary_plane(h)), s));
+  }
   return Tensor(h->attachment || h->underived ? separate(h, s) : h);
 }
 

@@ -30,11 +30,14 @@ inline bool any_recipes() noexcept { return recipes.load(std::memory_order_relax
 /// one that has a value. (Args are built where their fields can stay in registers: so this takes no Arg.)
 jit::Handle read_recipe(const jit::Handle& variable, Site);
 jit::Handle read_recipe(const jit::Handle& variable);
+/// Returns the value of a complex literal.
+jit::Handle complex_literal(std::complex<double>, DType, const Site&);
 }  // namespace detail
 
 /// Holds a C++ scalar: its kind decides how it promotes (see promotion.hpp), its value is exact.
 struct ScalarNumber {
-  enum class Kind : uint8_t { boolean, integer, natural, real };  // natural: above the range of int64
+  /// natural: above the range of int64. complex: the Arg has the value (Arg::handle()).
+  enum class Kind : uint8_t { boolean, integer, natural, real, complex };
   Kind kind = Kind::integer;
   DType dtype = int64;  // scalar_dtype() of the C++ type; matters only when no operand is a tensor
   union {
@@ -78,11 +81,19 @@ class Arg {
   Arg(const Selection& v, Site site = Site::current());
   template <ScalarType T>
   Arg(T v, Site site = Site::current()) : number_(v), site_(site) {}
+  /// Takes a complex literal: it promotes as scalars do, but has its value as a tensor has.
+  template <ComplexType T>
+  Arg(T v, Site site = Site::current())
+      : owned_(detail::complex_literal(v, dtype_of<T>(), site)), site_(site) {
+    number_.kind = ScalarNumber::Kind::complex;
+    number_.dtype = dtype_of<T>();
+  }
   Arg(ScalarNumber v, Site site) : number_(v), site_(site) {}
   Arg(jit::Handle h, Site site) : owned_(std::move(h)), is_tensor_(true), site_(site) {}
 
   bool is_tensor() const { return is_tensor_; }
-  /// Returns the tensor's handle; empty for a default-constructed Tensor and for a scalar.
+  /// Returns the tensor's handle, or a complex literal's; empty for a default-constructed Tensor and for any
+  /// other scalar.
   const jit::Handle& handle() const { return borrowed_ ? *borrowed_ : owned_; }
   /// Returns the handle, moved out of the Arg if that owns it: parameters live until the caller's statement
   /// ends, and a value that has a handle then is stored.

@@ -7,6 +7,7 @@
 #include "jit/graph/layout.hpp"
 #include "lazy/core/fold.hpp"
 #include "lazy/core/memory_format.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/core/scalar.hpp"
 
 namespace lazy::detail {
@@ -81,15 +82,35 @@ void check_devices(const char* op, std::initializer_list<const Handle*> operands
   }
 }
 
+namespace {
+
+/// Makes a tensor of a real number in a complex dtype.
+Handle real_constant(const ScalarNumber& n, DType t, const Shape& shape, Device device, const Site& s) {
+  const DType plane = plane_type(t);
+  return complex(detail::constant(to_scalar(n, plane), plane, shape, device, s),
+                 no_imaginary_part(plane, shape, device, s), s);
+}
+
+}  // namespace
+
 Handle constant(const ScalarNumber& n, DType t, const Shape& shape, const Site& s) {
+  if (is_complex(t)) return real_constant(n, t, shape, jit::default_device(s), s);
   return detail::constant(to_scalar(n, t), t, shape, jit::default_device(s), s);
 }
 
 Handle constant(const ScalarNumber& n, DType t, const Shape& shape, const Handle& like, const Site& s) {
+  if (is_complex(t)) return real_constant(n, t, shape, like->device, s);
   return detail::constant(to_scalar(n, t), t, shape, like->device, s);
 }
 
 Handle values(const void* bytes, DType t, const Shape& shape, const Handle& like, const Site& s) {
+  if (is_complex(t)) {
+    const auto count = static_cast<size_t>(numel(shape));
+    const DType plane = plane_type(t);
+    std::vector<char> re(count * size_of(plane)), im(count * size_of(plane));
+    deinterleave(plane, bytes, re.data(), im.data(), count);
+    return complex(values(re.data(), plane, shape, like, s), values(im.data(), plane, shape, like, s), s);
+  }
   return jit::from_bytes(bytes, t, shape, like->device, s);
 }
 
@@ -109,21 +130,21 @@ Handle put_piece(const char* name, const Handle& base, const Handle& piece, cons
 
 Handle cast(const Handle& h, DType t, const Site& s) {
   if (h->dtype == t) return h;
-  if (is_constant(h))
+  if (is_constant(h) && !is_complex(t))
     return folded(Op::cast, {&h}, convert(h->scalar, h->dtype, t), t, h->shape, h->device, s);
   if (h->channels_last) [[unlikely]]
     return seen_first(cast(seen_last(h, s), t, s), s);
   return detail::record(Op::cast, {&h}, t, h->shape, s);
 }
 
-Handle unary(Op op, const Handle& h, const Site& s, unsigned given) {
+Handle unary(Op op, const Handle& h, const Site& s, unsigned given, const char* name) {
   const DType t = jit::row_of(op).rule == jit::DTypeRule::logical ? bool_ : h->dtype;
   jit::Scalar value;
   if (is_constant(h) && fold(op, h->dtype, h->scalar, value))
     return folded(op, {&h}, value, t, h->shape, h->device, s);
   if (h->channels_last) [[unlikely]]
     return seen_first(unary(op, seen_last(h, s), s), s);
-  return detail::record(op, {&h}, t, h->shape, s, {}, given);
+  return detail::record(op, {&h}, t, h->shape, s, {}, given, name);
 }
 
 namespace {
@@ -158,12 +179,12 @@ Handle binary(const char* name, Op op, const Handle& a, const Handle& b, const S
                               [&](const Handle& x, const Handle& y) { return binary(name, op, x, y, s); });
   }
   if (a->shape == b->shape && a->device == b->device && !is_constant(a)) [[likely]]
-    return detail::record(op, {&a, &b}, t, a->shape, s, {}, given);
+    return detail::record(op, {&a, &b}, t, a->shape, s, {}, given, name);
   const Shape shape = broadcast_shapes(name, a->shape, b->shape, s);
   if (a->device != b->device) check_devices(name, {&a, &b}, s);
   if (is_constant(a) && is_constant(b))
     if (const auto constant = fold_two(op, a, b, t, shape, s)) return *constant;
-  return detail::record(op, {&a, &b}, t, shape, s, {}, given);
+  return detail::record(op, {&a, &b}, t, shape, s, {}, given, name);
 }
 
 Handle where(const char* name, const Handle& condition, const Handle& a, const Handle& b, const Site& s) {
@@ -186,7 +207,7 @@ Handle fma(const char* name, const Handle& a, const Handle& b, const Handle& c, 
     return in_channels_last(shape.size(), a, b, s, [&](const Handle& x, const Handle& y) {
       return fma(name, x, y, broadcast_last(c, shape.size(), s), s);
     });
-  return detail::record(Op::fma, {&a, &b, &c}, a->dtype, shape, s);
+  return detail::record(Op::fma, {&a, &b, &c}, a->dtype, shape, s, {}, 0, name);
 }
 
 Handle reshape(const Handle& h, const Shape& shape, const Site& s, int leading_kept) {

@@ -84,7 +84,7 @@ DType common_type(const char* op, std::span<const Arg* const>);
 inline DType common_type(const char* op, std::initializer_list<const Arg*> args) {
   return common_type(op, std::span(args.begin(), args.size()));
 }
-/// Returns `t` if it is a floating-point dtype, else the default dtype.
+/// Returns `t` if it is a floating-point or complex dtype, else the default dtype.
 DType float_type(DType);
 /// Throws DeviceError if two values of the operands are on different devices (constants are anywhere).
 void check_devices(const char* op, std::initializer_list<const Handle*>, const Site&);
@@ -95,11 +95,13 @@ Shape broadcast_shapes(const char* op, const Shape&, const Shape&, const Site&);
 
 // Functions that record. Operands are already checked and promoted; constants are folded.
 
+/// DtypeError for a complex operand and a real dtype other than bool: that is for astype alone.
 Handle cast(const Handle&, DType, const Site&);
 // `given`: as for jit::record.
 
-/// Records an op whose result has the operand's dtype, or bool where the op's row is `logical`.
-Handle unary(Op, const Handle&, const Site&, unsigned given = 0);
+/// Records an op whose result has the operand's dtype, or bool where the op's row is `logical`. `name` is the
+/// function's for errors; null: the op's.
+Handle unary(Op, const Handle&, const Site&, unsigned given = 0, const char* name = nullptr);
 /// Records an op and broadcasts its operands; `name` is the user's op for the ShapeError.
 Handle binary(const char* name, Op, const Handle&, const Handle&, const Site&, unsigned given = 0);
 Handle where(const char* name, const Handle& condition, const Handle&, const Handle&, const Site&);

@@ -7,6 +7,7 @@
 namespace lazy {
 
 FInfo finfo(DType t, Site s) {
+  t = plane_type(t);
   if (!is_float(t))
     detail::fail<DtypeError>("finfo", std::string(name_of(t)) + " is not a floating-point dtype", s);
   return detail::with_type(t, [&](auto tag) {

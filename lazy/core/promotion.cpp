@@ -14,6 +14,7 @@ std::string text(const ScalarNumber& n) {
     case ScalarNumber::Kind::boolean: return n.i ? "true" : "false";
     case ScalarNumber::Kind::natural: return std::to_string(n.u);
     case ScalarNumber::Kind::real: return std::to_string(n.d);
+    case ScalarNumber::Kind::complex: return "a complex number";
     case ScalarNumber::Kind::integer: break;
   }
   return std::to_string(n.i);
@@ -22,6 +23,11 @@ std::string text(const ScalarNumber& n) {
 bool try_promote(DType a, DType b, DType& out) {
   if (a == b || is_bool(b)) return out = a, true;
   if (is_bool(a)) return out = b, true;
+  if (is_complex(a) || is_complex(b)) {
+    // Integers take the planes' dtype, floats widen them.
+    const bool wide = a == complex128 || b == complex128 || a == float64 || b == float64;
+    return out = wide ? complex128 : complex64, true;
+  }
   if (is_float(a) != is_float(b)) return out = is_float(a) ? a : b, true;
   if (is_float(a)) {
     if (is_half(a) && is_half(b)) return out = float32, true;
@@ -42,6 +48,7 @@ DType with_scalar(DType t, const ScalarNumber& n) {
     case ScalarNumber::Kind::boolean: return t;
     case ScalarNumber::Kind::integer:
     case ScalarNumber::Kind::natural: return is_bool(t) ? int64 : t;
+    case ScalarNumber::Kind::complex: return complex_type(float_type(t));
     case ScalarNumber::Kind::real: break;
   }
   return float_type(t);
@@ -56,7 +63,7 @@ void check_fits(const char* op, const Arg& a, DType t) {
                      a.site());
 }
 
-DType float_type(DType t) { return is_float(t) ? t : get_default_dtype(); }
+DType float_type(DType t) { return is_float(t) || is_complex(t) ? t : get_default_dtype(); }
 
 DType promote(const char* op, DType a, DType b, const Site& s) {
   DType t{};
@@ -72,8 +79,8 @@ DType promoted_type(const char* op, std::span<const Arg* const> args) {
     const Handle &a = args[0]->handle(), &b = args[1]->handle();
     if (a && b && a->dtype == b->dtype) return a->dtype;
     // A float takes any scalar beside it.
-    if (a && !args[1]->is_tensor() && is_float(a->dtype)) return a->dtype;
-    if (b && !args[0]->is_tensor() && is_float(b->dtype)) return b->dtype;
+    if (a && !b && !args[1]->is_tensor() && is_float(a->dtype)) return a->dtype;
+    if (b && !a && !args[0]->is_tensor() && is_float(b->dtype)) return b->dtype;
   }
   DType t{};
   bool found = false;
@@ -110,7 +117,7 @@ DType common_type(const char* op, std::span<const Arg* const> args) {
 
 bool same_kind(DType from, DType to) {
   const auto kind = [](DType t) {
-    return is_bool(t) ? 0 : is_unsigned_int(t) ? 1 : is_signed_int(t) ? 2 : 3;
+    return is_bool(t) ? 0 : is_unsigned_int(t) ? 1 : is_signed_int(t) ? 2 : is_complex(t) ? 4 : 3;
   };
   return kind(from) <= kind(to);
 }
@@ -126,7 +133,8 @@ Handle stored_as(const char* op, const Arg& a, DType to) {
     return cast(h, to, a.site());
   }
   const ScalarNumber& n = a.number();
-  if ((n.kind == ScalarNumber::Kind::real && !is_float(to)) ||
+  if ((n.kind == ScalarNumber::Kind::real && !is_float(to) && !is_complex(to)) ||
+      (n.kind == ScalarNumber::Kind::complex && !is_complex(to)) ||
       (n.kind != ScalarNumber::Kind::boolean && is_bool(to)))
     fail<DtypeError>(op, text(n) + " does not go into a tensor of " + name_of(to) + ": convert with astype",
                      a.site());
@@ -153,7 +161,7 @@ bool isdtype(DType t, const std::string& kind, Site s) {
   if (kind == "unsigned integer") return is_unsigned_int(t);
   if (kind == "integral") return is_int(t);
   if (kind == "real floating") return is_float(t);
-  if (kind == "complex floating") return false;
+  if (kind == "complex floating") return is_complex(t);
   if (kind == "numeric") return !is_bool(t);
   detail::fail<Error>("isdtype", "no kind of dtypes: \"" + kind + "\"", s);
 }

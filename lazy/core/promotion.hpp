@@ -11,6 +11,10 @@
 // float32 unless set). Where no tensor takes part, scalars count with their own dtype (int is int64, float
 // float32, double the default dtype). Comparisons of an integer tensor with a scalar are exact.
 //
+// Complex dtypes are above floats: with one of 64 bits, float64 or complex128, the result is complex128, with
+// other dtypes complex64. A complex scalar is weak, too: it makes float64 complex128 and other floats
+// complex64.
+//
 // Functions that only floats have (divide, exp, mean, ...) compute bools and integers in the default dtype.
 #pragma once
 #include <initializer_list>
@@ -29,7 +33,7 @@ DType result_type(Arg a, Arg b, Arg c);
 /// Returns the dtype to which any number of operands promote. Error for none.
 DType result_type(std::initializer_list<Arg> operands, Site = Site::current());
 /// True if a dtype is of a kind: "bool", "signed integer", "unsigned integer", "integral", "real floating",
-/// "complex floating" (none is), "numeric". Error for another kind.
+/// "complex floating", "numeric". Error for another kind.
 bool isdtype(DType dtype, const std::string& kind, Site = Site::current());
 /// True if promotion alone can take `from` to `to`: result_type(from, to) == to.
 bool can_cast(DType from, DType to);
@@ -38,7 +42,8 @@ bool can_cast(Arg from, DType to);
 /// Converts to a dtype; returns the tensor itself if it has that dtype already.
 /// Float to integer truncates, saturates at the ends and sends NaN to 0; integer to integer wraps; anything
 /// to bool is != 0 (NaN is true); bool to a number is 0 or 1; to a narrower float, and integer to float,
-/// rounds once to nearest even, overflowing to infinity.
+/// rounds once to nearest even, overflowing to infinity. Complex to real keeps the real part (of a bool: true
+/// if either part is != 0).
 Tensor astype(Arg x, DType dtype);
 
 struct FInfo {
@@ -52,7 +57,7 @@ struct IInfo {
   uint64_t max;
   int64_t min;
 };
-/// Returns the limits of a floating-point dtype; DtypeError for others.
+/// Returns the limits of a floating-point dtype, of a complex one its parts'; DtypeError for others.
 FInfo finfo(DType, Site = Site::current());
 FInfo finfo(const Tensor&, Site = Site::current());
 /// Returns the limits of an integer dtype; DtypeError for others.

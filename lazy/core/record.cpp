@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lazy/core/memory_format.hpp"
+#include "lazy/core/planes.hpp"
 
 namespace lazy::detail {
 namespace {
@@ -62,6 +63,10 @@ void tell_transferred(const Handle& from, const Handle& to, const Site& s) {
 }
 
 void tell_updated(const Handle& from, const Handle& to, const Site& s) {
+  if (from->op == Op::complex && to->op == Op::complex) {
+    tell_updated(jit::real_plane(from), jit::real_plane(to), s);
+    return tell_updated(jit::imaginary_plane(from), jit::imaginary_plane(to), s);
+  }
   // A variable remains what it is, whoever updates it.
   if (inferring && !from->underived && to->handles() == 1) to->underived = false;
   const Inferring off(false);
@@ -70,6 +75,9 @@ void tell_updated(const Handle& from, const Handle& to, const Site& s) {
 
 std::vector<Handle> record_call(const jit::CallSpec& spec, std::span<const Handle* const> operands,
                                 const Site& s) {
+  for (const Handle* h : operands)
+    if (is_complex((*h)->dtype)) [[unlikely]]
+      return call_on_planes(spec, operands, s);
   if (any_recipes()) check_read(operands, s);
   if (!observed()) {
     std::vector<Handle> outputs = jit::record_call(spec, operands, s);
@@ -87,6 +95,9 @@ std::vector<Handle> record_call(const jit::CallSpec& spec, std::span<const Handl
 
 std::vector<Handle> record_expanded(const jit::CallSpec& spec, std::span<const Handle* const> operands,
                                     const Site& s) {
+  for (const Handle* h : operands)
+    if (is_complex((*h)->dtype)) [[unlikely]]
+      return call_on_planes(spec, operands, s);
   return jit::record_expanded(spec, operands, s);
 }
 
@@ -97,12 +108,19 @@ Handle iota(int axis, const Shape& shape, Device device, const Site& s) {
 }
 
 Handle overwritten(DType t, const Shape& shape, Device device, const Site& s) {
+  if (is_complex(t)) {
+    const DType plane = plane_type(t);
+    return complex(overwritten(plane, shape, device, s), overwritten(plane, shape, device, s), s);
+  }
   Handle result = jit::overwritten(t, shape, device, s);
   if (observed()) tell({Op::constant, {}, {.ints = {}, .steps = {}, .axes = result->axes}, result, s});
   return result;
 }
 
 Handle transfer(const Handle& h, Device device, const Site& s) {
+  if (is_complex(h->dtype))
+    return complex(detail::transfer(jit::real_plane(h), device, s),
+                   detail::transfer(jit::imaginary_plane(h), device, s), s);
   const Handle* const operand = &h;
   if (any_recipes()) check_read({&operand, 1}, s);
   if (h->channels_last && h->device != device)  // a transfer's result is packed
@@ -115,6 +133,8 @@ Handle transfer(const Handle& h, Device device, const Site& s) {
 }
 
 void Composite::begin(std::initializer_list<const Handle*> operands, const Site& s) {
+  for (const Handle* h : operands)
+    if (*h && is_complex((*h)->dtype)) return;  // its ops are differentiated: they are of the planes
   if (any_recipes()) check_read(operands, s);
   each([&](Observer& o) { o.begins(name_, operands, s); });
   told_ = true;

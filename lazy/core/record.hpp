@@ -124,9 +124,17 @@ void tell(const Recorded&);
 void tell_transferred(const Handle& from, const Handle& to, const Site&);
 void tell_updated(const Handle& from, const Handle& to, const Site&);
 
-/// Records one op, as jit::record() does.
+/// Records an op of complex values as ops of their planes (planes.hpp).
+Handle record_on_planes(Op, std::span<const Handle* const> operands, DType, const Shape&, const Site&,
+                        const jit::Attributes&, const char* name);
+
+/// Records one op, as jit::record() does; of complex values, by rules. `name` is the function's for the
+/// DtypeError that there is no rule; null: the op's.
 inline Handle record(Op op, std::initializer_list<const Handle*> operands, DType t, const Shape& shape,
-                     const Site& s, const jit::Attributes& attributes = {}, unsigned given = 0) {
+                     const Site& s, const jit::Attributes& attributes = {}, unsigned given = 0,
+                     const char* name = nullptr) {
+  if (is_complex(t) || is_complex((*operands.begin())->get()->dtype)) [[unlikely]]
+    return record_on_planes(op, operands, t, shape, s, attributes, name);
   if (observers.load(std::memory_order_relaxed) == 0) [[likely]]
     return jit::record(op, operands, t, shape, s, attributes, given);
   if (any_recipes()) [[unlikely]]

@@ -63,6 +63,7 @@ jit::Scalar to_scalar(const ScalarNumber& n, DType to) {
       if (to == float32 && n.i >= -kWhole && n.i <= kWhole) return jit::Scalar::of(static_cast<float>(n.i));
       return convert(jit::Scalar::of(n.i), int64, to);
     case ScalarNumber::Kind::natural: return convert(jit::Scalar::of(n.u), uint64, to);
+    case ScalarNumber::Kind::complex:
     case ScalarNumber::Kind::real: break;
   }
   if (to == float32) return jit::Scalar::of(narrowed(n.d));
@@ -70,7 +71,7 @@ jit::Scalar to_scalar(const ScalarNumber& n, DType to) {
 }
 
 bool number_fits(const ScalarNumber& n, DType t) {
-  if (!is_int(t) || n.kind == ScalarNumber::Kind::real) return true;
+  if (!is_int(t) || n.kind >= ScalarNumber::Kind::real) return true;
   return with_type(t, [&](auto v) -> bool {
     using T = decltype(v);
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)

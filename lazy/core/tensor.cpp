@@ -8,6 +8,7 @@
 #include "lazy/core/build.hpp"
 #include "lazy/core/debug_layout.hpp"
 #include "lazy/core/elements.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/core/recipe.hpp"
 #include "lazy/core/scalar.hpp"
 #include "lazy/core/unchanging.hpp"
@@ -96,6 +97,7 @@ int64_t Tensor::stride(IntegerArg axis, Site s) const {
   const Shape& shape = node("stride", s).shape;
   return contiguous_strides(shape)[detail::normal_axis("stride", axis, shape.size(), s)];
 }
+bool Tensor::is_complex(Site s) const { return lazy::is_complex(node("is_complex", s).dtype); }
 bool Tensor::is_floating_point(Site s) const { return is_float(node("is_floating_point", s).dtype); }
 
 int64_t Tensor::shape(IntegerArg axis, Site s) const {
@@ -153,8 +155,34 @@ void Tensor::read(const char* op, jit::Cause cause, DType to, void* out, int64_t
   if (expected >= 0 && count != expected)
     fail<ShapeError>(op, "needs a tensor with one element, not " + to_string(n.shape), s);
   if (count == 0) return;
+  if (lazy::is_complex(n.dtype) || lazy::is_complex(to)) [[unlikely]]
+    return Tensor(h).read_complex(op, cause, to, out, static_cast<size_t>(count), s);
   jit::BufferRef keep;
   detail::convert(n.dtype, jit::contiguous_data(h, cause, s, keep), to, out, static_cast<size_t>(count));
+}
+
+void Tensor::read_complex(const char* op, jit::Cause cause, DType to, void* out, size_t count,
+                          const Site& s) const {
+  const jit::Node& n = *handle_.get();
+  if (!lazy::is_complex(to)) {
+    if (to != bool_)
+      fail<DtypeError>(
+          op, std::string("the elements are ") + name_of(n.dtype) + ", not real: read real() or imag()", s);
+    const detail::Handle truth = detail::cast(handle_, bool_, s);
+    return Tensor(truth).read(op, cause, to, out, -1, s);
+  }
+  const DType plane = plane_type(to);
+  const detail::Handle parts[] = {detail::real_part(handle_), detail::imaginary_part(handle_, s)};
+  const detail::Handle* both[] = {&parts[0], &parts[1]};
+  jit::evaluate(both, cause, s);
+  std::vector<char> of_type[2];
+  for (int i : {0, 1}) {
+    jit::BufferRef keep;
+    of_type[i].resize(count * size_of(plane));
+    detail::convert(parts[i]->dtype, jit::contiguous_data(parts[i], cause, s, keep), plane, of_type[i].data(),
+                    count);
+  }
+  detail::interleave(plane, of_type[0].data(), of_type[1].data(), out, count);
 }
 
 const void* Tensor::raw_data(DType t, const Site& s) const {
@@ -173,6 +201,12 @@ const void* Tensor::raw_data(DType t, const Site& s) const {
     if (packed_) return packed_->data();
   }
   jit::BufferRef keep;
+  if (lazy::is_complex(t)) [[unlikely]] {
+    detail::packed_pairs(handle_, jit::Cause::data, s, keep);
+    const Hold lock(mutex);
+    if (!packed_) packed_ = std::move(keep);
+    return packed_->data();
+  }
   const void* p = jit::contiguous_data(handle_, jit::Cause::data, s, keep);
   if (keep.get() == n.buffer.get()) return p;  // the node itself owns it
   const Hold lock(mutex);
@@ -204,7 +238,7 @@ void Tensor::read_one(DType t, void* out) const {
 
 double Tensor::item(Site s) const {
   const DType t = node("item", s).dtype;
-  if (size_of(t) < 8 || is_float(t)) return item<double>(s);
+  if (size_of(t) < 8 || is_float(t) || lazy::is_complex(t)) return item<double>(s);
   const int64_t i = item<int64_t>(s);
   const double d = static_cast<double>(i);
   constexpr double kExact = 9007199254740992;  // 2^53: double holds every integer up to here
@@ -222,7 +256,7 @@ double Tensor::item(Site s) const {
 namespace {
 
 constexpr auto kDTypeNames = [] {
-  std::array<const char*, lazy::kDTypeCount> names{};
+  std::array<const char*, lazy::kAllDTypeCount> names{};
   for (size_t i = 0; i < names.size(); ++i) names[i] = lazy::kDTypes[i].name;
   return names;
 }();
@@ -230,6 +264,7 @@ constexpr const char* kOpNames[] = {
 #define LAZY_OP(name, ...) #name,
 #include "jit/core/ops.def"
 #undef LAZY_OP
+    "complex",
 };
 
 using lazy::jit::Node;

@@ -39,6 +39,10 @@ class Tensor {
   template <ScalarType T>
   Tensor(T value, Site s = Site::current()) : Tensor(ScalarNumber(value), s) {}
   Tensor(std::initializer_list<NestedList> lists, Site s = Site::current());
+  /// Has a complex number: `Tensor t = std::complex<float>(1, 2)`.
+  template <ComplexType T>
+  Tensor(T value, Site s = Site::current())
+      : handle_(detail::complex_literal(value, detail::literal_dtype(dtype_of<T>()), s)) {}
   /// Has the elements of a vector, in one dimension or row-major in `shape` (ShapeError unless they are as
   /// many), in the dtype of exactly that C++ type: what asarray() and from_span() return.
   template <Element T>
@@ -81,6 +85,7 @@ class Tensor {
   Dims strides(Site s = Site::current()) const;
   int64_t stride(IntegerArg axis, Site s = Site::current()) const;
   bool is_floating_point(Site s = Site::current()) const;
+  bool is_complex(Site s = Site::current()) const;
   // torch's names for size(), ndim(), shape() and itemsize().
   int64_t numel(Site s = Site::current()) const;
   int dim(Site s = Site::current()) const;
@@ -125,7 +130,9 @@ class Tensor {
   }
   Tensor cpu(Site s = Site::current()) const { return to(Device{}, s); }
   Tensor cuda(Site s = Site::current()) const { return to(std::string_view("cuda"), s); }
-  /// Returns the element of a tensor of size 1, converted as astype would. ShapeError for any other size.
+  /// Returns the element of a tensor of size 1, converted as astype would. ShapeError for any other size;
+  /// DtypeError for a real number of a complex tensor, here and in the functions below: read real() or
+  /// imag().
   template <Element E>
   E item(Site s = Site::current()) const {
     E v;
@@ -260,6 +267,7 @@ class Tensor {
 #define LAZY_MEMBER_OF_OPS LAZY_MEMBER
 #define LAZY_MEMBER_OF_INDEXING LAZY_MEMBER
 #define LAZY_MEMBER_OF_LINALG LAZY_MEMBER
+#define LAZY_MEMBER_OF_COMPLEX LAZY_MEMBER
 #define LAZY_MEMBER_OF_NN LAZY_MEMBER
 #define LAZY_OR(value) = value
 #include "lazy/core/tensor_members.def"
@@ -325,6 +333,7 @@ class Tensor {
   /// required.
   void read(const char* op, jit::Cause, DType to, void* out, int64_t expected, const Site&) const;
   const void* raw_data(DType, const Site&) const;
+  void read_complex(const char* op, jit::Cause, DType to, void* out, size_t count, const Site&) const;
   size_t count(const char* op, const Site&) const;  // number of elements
 
   jit::Handle handle_;

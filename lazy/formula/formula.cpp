@@ -11,7 +11,8 @@ int64_t Term::extent(int axis) const { return shape()[axis < 0 ? axis + rank() :
 
 Term Term::number(double v) const {
   const DType t = handle_->dtype;
-  const ScalarNumber n = is_float(t) ? ScalarNumber(v) : ScalarNumber(static_cast<int64_t>(v));
+  const ScalarNumber n =
+      is_float(t) || is_complex(t) ? ScalarNumber(v) : ScalarNumber(static_cast<int64_t>(v));
   if (formula_->numbers) return {*formula_, formula_->numbers->next(*formula_, n, t)};
   return {*formula_, formula_->Recorder::number(n, t)};
 }

@@ -8,6 +8,7 @@
 
 #include "jit/graph/record.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/core/scalar.hpp"
 #include "lazy/indexing/indexing.hpp"
 #include "lazy/insight/print_float.hpp"
@@ -133,6 +134,24 @@ double float_at(const void* data, DType t, int64_t at) {
   return v;
 }
 
+/// Returns a complex number as Python writes it: "(1+2j)", and "2j" where the real part is 0.
+std::string complex_text(double re, double im, DType plane) {
+  const auto text = [&](double v, char sign) {
+    std::string s = detail::scalar_text(v, plane, sign);
+    if (s.ends_with(".0")) s.resize(s.size() - 2);
+    if (sign == '+' && s[0] != '-' && s[0] != '+') s.insert(0, 1, '+');
+    return s;
+  };
+  if (re == 0 && !std::signbit(re)) return text(im, '-') + "j";
+  return '(' + text(re, '-') + text(im, '+') + "j)";
+}
+
+/// Puts the j behind the number, before the spaces that fill its column.
+std::string with_unit(std::string number) {
+  const size_t end = number.find_last_not_of(' ') + 1;
+  return number.insert(end, 1, 'j');
+}
+
 std::string padded(const std::string& s, size_t width) {
   return std::string(width > s.size() ? width - s.size() : 0, ' ') + s;
 }
@@ -160,6 +179,8 @@ std::string format(const void* data, DType t, const Shape& shape, const PrintOpt
   const int64_t n = numel(shape);
   if (shape.empty()) {
     if (is_bool(t)) return *static_cast<const bool*>(data) ? "True" : "False";
+    if (is_complex(t))
+      return complex_text(float_at(data, plane_type(t), 0), float_at(data, plane_type(t), 1), plane_type(t));
     return is_float(t) ? detail::scalar_text(float_at(data, t, 0), t, '-') : integer_text(data, t, 0, '-');
   }
   if (n == 0) return "[]";
@@ -170,6 +191,19 @@ std::string format(const void* data, DType t, const Shape& shape, const PrintOpt
   Format word;
   if (is_bool(t)) {
     word = [&](int64_t at) -> std::string { return static_cast<const bool*>(data)[at] ? " True" : "False"; };
+  } else if (is_complex(t)) {
+    const DType plane = plane_type(t);
+    std::vector<double> re, im;
+    each([&](int64_t at) {
+      re.push_back(float_at(data, plane, 2 * at));
+      im.push_back(float_at(data, plane, 2 * at + 1));
+    });
+    PrintOptions with_sign = options;
+    with_sign.sign = '+';
+    word = [&, plane, of_re = detail::FloatFormat(re, plane, options),
+            of_im = detail::FloatFormat(im, plane, with_sign)](int64_t at) {
+      return of_re(float_at(data, plane, 2 * at)) + with_unit(of_im(float_at(data, plane, 2 * at + 1)));
+    };
   } else if (is_float(t)) {
     std::vector<double> values;
     each([&](int64_t at) { values.push_back(float_at(data, t, at)); });
@@ -195,7 +229,9 @@ std::string to_string(const Tensor& x, Site s) {
   if (!x.defined()) return "<empty tensor>";
   jit::BufferRef keep;
   const Arg value(x, s);
-  const void* data = jit::contiguous_data(value.handle(), jit::Cause::print, s, keep);
+  const jit::Handle& h = value.handle();
+  const void* data = is_complex(h->dtype) ? detail::packed_pairs(h, jit::Cause::print, s, keep)
+                                          : jit::contiguous_data(h, jit::Cause::print, s, keep);
   return format(data, value.handle()->dtype, value.handle()->shape);
 }
 

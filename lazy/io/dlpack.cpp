@@ -3,7 +3,9 @@
 #include <memory>
 
 #include "jit/backend/registry.hpp"
+#include "lazy/complex/complex.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/io/dlpack_abi.hpp"
 #include "lazy/ops/creation.hpp"
 
@@ -16,11 +18,11 @@ struct DLType {
   DLDataType code;
 };
 constexpr DLType kDLTypes[] = {
-    {bool_, {kDLBool, 8, 1}},     {int8, {kDLInt, 8, 1}},         {int16, {kDLInt, 16, 1}},
-    {int32, {kDLInt, 32, 1}},     {int64, {kDLInt, 64, 1}},       {uint8, {kDLUInt, 8, 1}},
-    {uint16, {kDLUInt, 16, 1}},   {uint32, {kDLUInt, 32, 1}},     {uint64, {kDLUInt, 64, 1}},
-    {float16, {kDLFloat, 16, 1}}, {bfloat16, {kDLBfloat, 16, 1}}, {float32, {kDLFloat, 32, 1}},
-    {float64, {kDLFloat, 64, 1}}};
+    {bool_, {kDLBool, 8, 1}},     {int8, {kDLInt, 8, 1}},           {int16, {kDLInt, 16, 1}},
+    {int32, {kDLInt, 32, 1}},     {int64, {kDLInt, 64, 1}},         {uint8, {kDLUInt, 8, 1}},
+    {uint16, {kDLUInt, 16, 1}},   {uint32, {kDLUInt, 32, 1}},       {uint64, {kDLUInt, 64, 1}},
+    {float16, {kDLFloat, 16, 1}}, {bfloat16, {kDLBfloat, 16, 1}},   {float32, {kDLFloat, 32, 1}},
+    {float64, {kDLFloat, 64, 1}}, {complex64, {kDLComplex, 64, 1}}, {complex128, {kDLComplex, 128, 1}}};
 
 /// Owns what a consumer sees: the struct, its lists, and the value.
 struct Exported {
@@ -80,6 +82,22 @@ Dims listed(const int64_t* at, int32_t n, const char* what, const Site& s) {
   return n ? Dims(std::span(at, static_cast<size_t>(n))) : Dims();
 }
 
+/// Returns a complex tensor in the user's memory, where each plane lies in every other number.
+Tensor imported_pairs(char* data, DType t, const Shape& shape, Dims strides,
+                      std::function<void(void*)> deleter, Device device, const Site& s) {
+  if (strides.empty()) strides = contiguous_strides(shape);
+  for (int64_t& step : strides) step *= 2;
+  const DType plane = plane_type(t);
+  const std::shared_ptr<void> whole(data, std::move(deleter));
+  const auto part = [&](size_t offset) {
+    const auto give_back = [whole](void*) {};
+    return device == Device{}
+               ? jit::from_blob(data + offset, plane, shape, strides, give_back, device, s)
+               : jit::from_device_blob(data + offset, plane, shape, strides, give_back, device, s);
+  };
+  return Tensor(complex(part(0), part(size_of(plane)), s));
+}
+
 /// Returns a tensor in the memory of `t`, which `deleter` gives back.
 Tensor imported(const DLTensor& t, std::function<void(void*)> deleter, const Site& s) {
   const DType dtype = dtype_of(t.dtype, s);
@@ -91,8 +109,9 @@ Tensor imported(const DLTensor& t, std::function<void(void*)> deleter, const Sit
   const Dims strides = checked_strides("from_dlpack", shape, given, s);
   char* const data = static_cast<char*>(t.data) + (t.data ? t.byte_offset : 0);
   if (!t.data && numel(shape) > 0) fail<Error>("from_dlpack", "the pointer to the elements is null", s);
-  if (reinterpret_cast<uintptr_t>(data) % size_of(dtype) != 0)
+  if (reinterpret_cast<uintptr_t>(data) % size_of(plane_type(dtype)) != 0)
     fail<Error>("from_dlpack", "the elements are not aligned for " + std::string(name_of(dtype)), s);
+  if (is_complex(dtype)) return imported_pairs(data, dtype, shape, strides, std::move(deleter), device, s);
   if (device == Device{})
     return Tensor(jit::from_blob(data, dtype, shape, strides, std::move(deleter), device, s));
   return Tensor(jit::from_device_blob(data, dtype, shape, strides, std::move(deleter), device, s));
@@ -113,7 +132,9 @@ Tensor taken(Managed* m, const Site& s) {
 DLManagedTensorVersioned* to_dlpack(TensorArg x, bool copy) {
   const Site s = x.site();
   const Operand operand("to_dlpack", x);
-  const Handle& h = operand;
+  const DType dtype = operand->dtype;
+  // Pairs are written side by side first.
+  const Handle h = is_complex(dtype) ? view_as_real(Arg(operand, s)).handle() : Handle(operand);
   const Handle* one[] = {&h};
   jit::evaluate(one, jit::Cause::data, s);
   auto e = std::make_unique<Exported>();
@@ -126,9 +147,11 @@ DLManagedTensorVersioned* to_dlpack(TensorArg x, bool copy) {
   DLTensor& t = e->managed.dl_tensor;
   t.data = numel(h->shape) == 0 ? nullptr : copy ? e->memory->data() : h->data();
   t.device = device_of(h->device);
-  t.ndim = h->shape.size();
+  t.ndim = operand->shape.size();
+  if (is_complex(dtype))
+    for (int i = 0; i < t.ndim; ++i) e->strides[i] /= 2;
   for (const DLType& type : kDLTypes)
-    if (type.dtype == h->dtype) t.dtype = type.code;
+    if (type.dtype == dtype) t.dtype = type.code;
   t.shape = e->shape;
   t.strides = e->strides;
   e->managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};

@@ -1,4 +1,5 @@
 #include "lazy/io/file.hpp"
+#include "lazy/core/planes.hpp"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -171,7 +172,7 @@ std::optional<FileBytes> open_file_if_any(const char* op, const std::string& pat
 Tensor shared_value(const FileBytes& f, uint64_t offset, DType t, const Shape& shape,
                     const MaybeDevice& device) {
   const std::string_view bytes = f.bytes.substr(offset, static_cast<size_t>(numel(shape)) * size_of(t));
-  const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % size_of(t) == 0;
+  const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % size_of(plane_type(t)) == 0;
   if (!f.owner || f.unread || !aligned || (t == bool_ && has_other_bools(bytes)))
     return copied_value(f, offset, t, shape, false, false, device);
   const Tensor value = from_blob(
@@ -194,6 +195,11 @@ Tensor copied_value(const FileBytes& f, uint64_t offset, DType t, const Shape& s
   const uint64_t bytes = count * size_of(t);
   if (!columns_first && !swapped && t != bool_) {
     if (!f.unread) return from_elements(f.op, f.bytes.data() + offset, count, shape, t, t, device, f.site);
+    if (is_complex(t)) {
+      std::vector<char> all(bytes);
+      f.copy_to(all.data(), offset, bytes);
+      return from_elements(f.op, all.data(), count, shape, t, t, device, f.site);
+    }
     return Tensor(jit::from_pieces([&](char* to, uint64_t at, uint64_t n) { f.copy_to(to, offset + at, n); },
                                    t, shape, device.given ? device.value : jit::default_device(f.site),
                                    f.site));
@@ -202,8 +208,8 @@ Tensor copied_value(const FileBytes& f, uint64_t offset, DType t, const Shape& s
   f.copy_to(own.get(), offset, bytes);
   if (t == bool_) make_bools(own.get(), count);
   if (swapped)
-    with_word(size_of(t), [&](auto word) {
-      for (size_t i = 0; i < count; ++i) {
+    with_word(size_of(plane_type(t)), [&](auto word) {
+      for (size_t i = 0; i < count * size_of(t) / sizeof word; ++i) {
         char* const at = own.get() + i * sizeof word;
         std::memcpy(&word, at, sizeof word);
         word = swapped_bytes(word);
@@ -237,6 +243,8 @@ std::string_view host_bytes(const char* op, const Tensor& x, const Site& s, jit:
   const jit::Handle& h = value.handle();
   const auto count = static_cast<size_t>(numel(h->shape)) * size_of(h->dtype);
   if (count == 0) return {};
+  if (is_complex(h->dtype))
+    return {static_cast<const char*>(packed_pairs(h, jit::Cause::data, s, keep)), count};
   return {static_cast<const char*>(jit::contiguous_data(h, jit::Cause::data, s, keep)), count};
 }
 

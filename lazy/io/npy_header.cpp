@@ -85,10 +85,10 @@ struct Descr {
   const char* text;  // without the byte order
   DType dtype;
 };
-constexpr Descr kDescrs[] = {{"b1", bool_},  {"i1", int8},    {"i2", int16},    {"i4", int32},
-                             {"i8", int64},  {"u1", uint8},   {"u2", uint16},   {"u4", uint32},
-                             {"u8", uint64}, {"f2", float16}, {"V2", bfloat16}, {"f4", float32},
-                             {"f8", float64}};
+constexpr Descr kDescrs[] = {{"b1", bool_},   {"i1", int8},      {"i2", int16},      {"i4", int32},
+                             {"i8", int64},   {"u1", uint8},     {"u2", uint16},     {"u4", uint32},
+                             {"u8", uint64},  {"f2", float16},   {"V2", bfloat16},   {"f4", float32},
+                             {"f8", float64}, {"c8", complex64}, {"c16", complex128}};
 
 /// Finds the dtype of a descr such as "<f4".
 void set_dtype(NpyHeader& h, const std::string& descr, const FileBytes& f, uint64_t at) {

@@ -17,10 +17,10 @@ struct SafeType {
   DType dtype;
 };
 // Narrow ones first: the format's library writes tensors in the opposite order, so that all are aligned.
-constexpr SafeType kSafeTypes[] = {{"BOOL", bool_}, {"U8", uint8},    {"I8", int8},       {"I16", int16},
-                                   {"U16", uint16}, {"F16", float16}, {"BF16", bfloat16}, {"I32", int32},
-                                   {"U32", uint32}, {"F32", float32}, {"F64", float64},   {"I64", int64},
-                                   {"U64", uint64}};
+constexpr SafeType kSafeTypes[] = {{"BOOL", bool_}, {"U8", uint8},     {"I8", int8},       {"I16", int16},
+                                   {"U16", uint16}, {"F16", float16},  {"BF16", bfloat16}, {"I32", int32},
+                                   {"U32", uint32}, {"F32", float32},  {"F64", float64},   {"I64", int64},
+                                   {"U64", uint64}, {"C64", complex64}};
 
 int rank_of(DType t) {
   return static_cast<int>(std::find_if(std::begin(kSafeTypes), std::end(kSafeTypes),

@@ -92,7 +92,7 @@ Tensor with_scalar(const char* name, Op op, Arg& x, const ScalarNumber& n, const
 }
 
 Tensor comparison(const char* name, Op op, Arg& a, Arg& b) {
-  if (a.is_tensor() != b.is_tensor()) {
+  if (a.is_tensor() != b.is_tensor() && !(a.handle() && b.handle())) {
     Arg &x = a.is_tensor() ? a : b, &n = a.is_tensor() ? b : a;
     const bool integers = x.handle() && is_int(x.handle()->dtype),
                bools = x.handle() && is_bool(x.handle()->dtype);

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <memory>
 
 #include "jit/backend/registry.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/core/scalar.hpp"
 #include "lazy/ops/views.hpp"
 
@@ -26,6 +29,7 @@ Handle placed(const Handle& h, const MaybeDevice& device, const Site& s) {
 DType natural_dtype(const ScalarNumber& n) {
   switch (n.kind) {
     case ScalarNumber::Kind::boolean: return bool_;
+    case ScalarNumber::Kind::complex:
     case ScalarNumber::Kind::real: return n.literal_dtype();
     case ScalarNumber::Kind::natural: return uint64;
     case ScalarNumber::Kind::integer: break;
@@ -58,6 +62,13 @@ Tensor empty(ShapeArg shape, MaybeDType t, MaybeDevice d, Site s) {
 }
 Tensor full(ShapeArg shape, ScalarNumber v, MaybeDType t, MaybeDevice d, Site s) {
   return filled("full", shape, v, t.or_else(natural_dtype(v)), d, s);
+}
+Tensor detail::full_of_complex(const Shape& shape, std::complex<double> v, DType t, MaybeDevice d,
+                               const Site& s) {
+  if (!is_complex(t)) fail<DtypeError>("full", "the value does not fit " + std::string(name_of(t)), s);
+  const Tensor zero = filled("full", shape, 0, plane_type(t), d, s);
+  const auto part = [&](double x) { return constant(x, plane_type(t), shape, zero.handle(), s); };
+  return Tensor(complex(part(v.real()), part(v.imag()), s));
 }
 Tensor zeros_like(Arg x, MaybeDType t, MaybeDevice d) { return filled_like("zeros_like", x, 0, t, d); }
 Tensor ones_like(Arg x, MaybeDType t, MaybeDevice d) { return filled_like("ones_like", x, 1, t, d); }
@@ -137,11 +148,34 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& axes, const std::string&
   return grids(args, indexing, s);
 }
 
+namespace {
+
+/// Shares the user's pairs: each plane lies in every other number.
+Tensor complex_from_blob(void* data, const Shape& shape, DType t, Dims strides,
+                         std::function<void(void*)> deleter, const MaybeDevice& device, const Site& s) {
+  if (strides.empty()) strides = contiguous_strides(shape);
+  for (int64_t& step : strides) step *= 2;
+  const DType plane = plane_type(t);
+  const Device where = device.given ? device.value : jit::default_device(s);
+  // The memory is given back when neither plane needs it.
+  const std::shared_ptr<void> whole(data, [deleter](void* p) {
+    if (deleter) deleter(p);
+  });
+  const auto part = [&](size_t offset) {
+    return jit::from_blob(
+        static_cast<char*>(data) + offset, plane, shape, strides, [whole](void*) {}, where, s);
+  };
+  return Tensor(complex(part(0), part(size_of(plane)), s));
+}
+
+}  // namespace
+
 Tensor from_blob(void* data, ShapeArg shape, DType t, std::vector<int64_t> strides,
                  std::function<void(void*)> deleter, MaybeDevice device, Site s) {
   check_countable("from_blob", checked("from_blob", shape, s), s);
   if (!data && numel(shape) > 0) fail<Error>("from_blob", "the pointer is null", s);
   const Dims steps = checked_strides("from_blob", shape, strides, s);
+  if (is_complex(t)) return complex_from_blob(data, shape, t, steps, std::move(deleter), device, s);
   return Tensor(jit::from_blob(data, t, shape, steps, std::move(deleter),
                                device.given ? device.value : jit::default_device(s), s));
 }
@@ -220,6 +254,17 @@ Tensor from_elements(const char* op, const void* elements, size_t count, const S
                      DType to, MaybeDevice device, const Site& s) {
   const Device where = device.given ? device.value : jit::default_device(s);
   check_filled(op, count, shape, s);
+  if (is_complex(from) || is_complex(to)) {
+    if (!is_complex(to))
+      fail<DtypeError>(op, std::string("complex elements do not go into ") + name_of(to), s);
+    const DType plane = plane_type(from), part = plane_type(to);
+    std::vector<char> re(count * size_of(plane)), im(count * size_of(plane));
+    if (is_complex(from)) deinterleave(plane, elements, re.data(), im.data(), count);
+    else std::memcpy(re.data(), elements, re.size());
+    const Handle a = from_elements(op, re.data(), count, shape, plane, part, device, s).handle();
+    if (!is_complex(from)) return Tensor(complex(a, no_imaginary_part(a, s), s));
+    return Tensor(complex(a, from_elements(op, im.data(), count, shape, plane, part, device, s).handle(), s));
+  }
   if (from == to) return Tensor(jit::from_bytes(elements, to, shape, where, s));
   std::vector<char> converted(count * size_of(to));
   convert(from, elements, to, converted.data(), count);

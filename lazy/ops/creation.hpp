@@ -26,6 +26,16 @@ Tensor ones(ShapeArg shape, MaybeDType dtype = {}, MaybeDevice device = {}, Site
 Tensor empty(ShapeArg shape, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
 Tensor full(ShapeArg shape, ScalarNumber value, MaybeDType dtype = {}, MaybeDevice device = {},
             Site = Site::current());
+namespace detail {
+Tensor full_of_complex(const Shape&, std::complex<double> value, DType, MaybeDevice, const Site&);
+}
+/// Fills with a complex number: DtypeError for a real dtype.
+template <ComplexType T>
+Tensor full(ShapeArg shape, T value, MaybeDType dtype = {}, MaybeDevice device = {},
+            Site s = Site::current()) {
+  return detail::full_of_complex(shape, value, dtype.or_else(detail::literal_dtype(dtype_of<T>())), device,
+                                 s);
+}
 // The same of extents without braces: zeros(3, 4).
 #define LAZY_OF_EXTENTS(name)                                                                              \
   template <IntegerType B>                                                                                 \

@@ -77,9 +77,9 @@ Tensor diagonal(Arg x, IntegerArg offset, IntegerArg axis1, IntegerArg axis2) {
 Tensor trace(Arg x, IntegerArg offset, IntegerArg axis1, IntegerArg axis2, MaybeDType dtype) {
   const Recorder r{"trace", x.site()};
   const Handle h = diagonal_of(r, x, offset, axis1, axis2);
-  const DType own = is_float(h->dtype)          ? h->dtype
-                    : is_unsigned_int(h->dtype) ? uint64
-                                                : int64,
+  const DType own = is_float(h->dtype) || is_complex(h->dtype) ? h->dtype
+                    : is_unsigned_int(h->dtype)                ? uint64
+                                                               : int64,
               t = dtype.or_else(own);
   if (is_bool(t)) r.fail<DtypeError>("does not accumulate in bool");
   return r.tensor(r.reduce(Op::sum, r.as(t, h), {-1}));

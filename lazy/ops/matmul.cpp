@@ -3,6 +3,7 @@
 #include "jit/graph/layout.hpp"
 #include "lazy/core/advice.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/core/policy.hpp"
 
 namespace lazy {
@@ -151,7 +152,7 @@ Tensor vecdot(Arg a, Arg b, IntegerArg axis) {
   const int i = normal_axis(name, axis, x->shape.size(), s), j = normal_axis(name, axis, y->shape.size(), s);
   if (x->shape[i] != y->shape[j]) mismatch(name, x, y, "the extents of the summed axis differ", s);
   const DType t = promote(name, x->dtype, y->dtype, s), work = is_bool(t) ? int64 : t;
-  const Handle p = binary(name, Op::multiply, cast(x, work, s), cast(y, work, s), s);
+  const Handle p = binary(name, Op::multiply, cast(conjugate(x, s), work, s), cast(y, work, s), s);
   return Tensor(cast(reduce(name, Op::sum, p, {axis}, dropdims, s), t, s));
 }
 

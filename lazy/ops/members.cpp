@@ -1,6 +1,7 @@
 // Implements the member spellings: each passes its tensor and the user's line to the free function.
 #include "lazy/core/members.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/core/promotion.hpp"
 #include "lazy/core/recipe.hpp"
 #include "lazy/ops/creation.hpp"
@@ -59,6 +60,10 @@ Tensor Tensor::clone(Site s) const {
 Tensor Tensor::copy(Site s) const {
   const jit::Node& n = node("copy", s);
   if (detail::any_recipes() && detail::recipe_of(handle_)) return Tensor(Arg(*this, s).take());
+  if (lazy::is_complex(n.dtype)) {
+    const auto [re, im] = detail::planes_of(handle_);
+    return Tensor(detail::complex(Tensor(re).copy(s).handle(), Tensor(im).copy(s).handle(), s));
+  }
   // Gradients, hooks and scopes tell the copy from this variable.
   if (n.underived) return detach(s);
   if (n.attachment) return Tensor(detail::alias_of(handle_, s));

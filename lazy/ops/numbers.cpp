@@ -132,7 +132,7 @@ DivMod divmod(Arg a, Arg b) {
 Tensor rsub(Arg a, Arg b, ScalarNumber alpha) {
   const Pair p = pair_of("rsub", a, b, false);
   check_numbers(p);
-  if (alpha.kind == ScalarNumber::Kind::real && !is_float(p.dtype))
+  if (alpha.kind == ScalarNumber::Kind::real && !is_float(p.dtype) && !is_complex(p.dtype))
     p.r.fail<DtypeError>(std::string("integers take no alpha of a fraction: ") + name_of(p.dtype));
   check_fits(p.r.name, Arg(alpha, p.r.site), p.dtype);
   const DType work = is_half(p.dtype) ? float32 : p.dtype;
@@ -161,7 +161,7 @@ Tensor float_power(Arg a, Arg b) {
 
 Tensor round(Arg x, IntegerArg decimals) {
   const Operand given("round", std::as_const(x));
-  if (!is_float(given->dtype)) {
+  if (!is_float(given->dtype) && !is_complex(given->dtype)) {
     if (decimals < 0)
       fail<DtypeError>("round", std::string("rounds to tens only floats, not ") + name_of(given->dtype),
                        x.site());

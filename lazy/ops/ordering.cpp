@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "jit/built_in/select.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "lazy/ops/reductions.hpp"
@@ -17,6 +18,7 @@ using namespace detail;
 /// Returns the elements at places of the sorted axis, and where they were: the axis has as many as there are
 /// places.
 Sorted selected(const Recorder& r, Handle h, int axis, bool descending, const Handle& places) {
+  need_real(r.name, h->dtype, r.site);
   const Dims order = with_last(axis, h->shape.size());
   const bool last = axis == h->shape.size() - 1;
   if (!last) h = r.permute(h, order);

@@ -46,7 +46,7 @@ Tensor exact_product(const char* name, Arg& a, Arg& b, int of_a, int of_b) {
 
 /// Returns the weight in the dtype that sums are computed in; DtypeError for a fraction among integers.
 Handle weight(const Recorder& r, const ScalarNumber& v, DType t, DType work) {
-  if (v.kind == ScalarNumber::Kind::real && !is_float(t))
+  if (v.kind == ScalarNumber::Kind::real && !is_float(t) && !is_complex(t))
     r.fail<DtypeError>(std::string("integers take no weight of a fraction: ") + name_of(t));
   check_fits(r.name, Arg(v, r.site), t);
   return r.number(v, work);

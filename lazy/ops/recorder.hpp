@@ -21,7 +21,7 @@ struct Recorder {
   }
   Handle number(const ScalarNumber& v, DType t) const { return constant(v, t, {}, site); }
   Handle as(DType t, const Handle& h) const { return cast(h, t, site); }
-  Handle op(Op o, const Handle& a) const { return unary(o, a, site); }
+  Handle op(Op o, const Handle& a) const { return unary(o, a, site, 0, name); }
   Handle op(Op o, const Handle& a, const Handle& b) const { return binary(name, o, a, b, site); }
   Handle op(Op o, const Handle& a, const ScalarNumber& b) const { return op(o, a, number(b, a->dtype)); }
   Handle op(Op o, const ScalarNumber& a, const Handle& b) const { return op(o, number(a, b->dtype), b); }
@@ -42,7 +42,9 @@ struct Recorder {
   Handle opposite(const Handle& a) const { return op(Op::bitwise_invert, a); }
   /// Returns the elements that are NaN; none for a dtype without them.
   Handle is_nan(const Handle& h) const {
-    return is_float(h->dtype) ? op(Op::isnan, h) : constant(ScalarNumber(false), bool_, h->shape, h, site);
+    return is_float(h->dtype) || is_complex(h->dtype)
+               ? op(Op::isnan, h)
+               : constant(ScalarNumber(false), bool_, h->shape, h, site);
   }
   Handle reduce(Op o, const Handle& h, const Dims& axes, KeepDims keep = dropdims) const {
     return detail::reduce(name, o, h, axes, keep, site);

@@ -5,6 +5,7 @@
 
 #include "lazy/core/build.hpp"
 #include "lazy/core/memory_format.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/ops/roots.hpp"
 #include "support/float_mode.hpp"
 
@@ -36,7 +37,7 @@ Plan plan(const char* op, const Shape& shape, const Dims& axes, KeepDims keep, c
 /// Records the reductions of a plan: neighbours among them become one axis (axes of extent 1 are out of the
 /// way first), then one axis after the other from the last, of 16-bit floats in float32. The reduced axes
 /// stay with extent 1 until a final reshape to `result`.
-Handle planned(Op op, Handle h, const Plan& p, const Shape& result, const Site& s) {
+Handle planned(const char* name, Op op, Handle h, const Plan& p, const Shape& result, const Site& s) {
   Shape merged;
   Dims reduced;  // positions in `merged`
   bool previous = false;
@@ -62,7 +63,7 @@ Handle planned(Op op, Handle h, const Plan& p, const Shape& result, const Site& 
       Shape shape = h->shape;
       shape[axis] = 1;
       h = detail::record(op, {&h}, jit::row_of(op).rule == jit::DTypeRule::index ? int64 : h->dtype, shape, s,
-                         jit::Attributes::along(axis));
+                         jit::Attributes::along(axis), 0, name);
     }
     if (wide) h = cast(h, t, s);
   }
@@ -73,7 +74,7 @@ Handle planned(Op op, Handle h, const Plan& p, const Shape& result, const Site& 
 /// axis by axis those that are alone in their line would have more.
 Handle extreme_of_several(const char* name, Op op, const Handle& h, const Plan& p, const Site& s) {
   Composite whole(name, {&h}, s);
-  return whole.result(planned(op, h, p, p.result, s),
+  return whole.result(planned(name, op, h, p, p.result, s),
                       [name, kept = p.kept, axes = p.axes](const Differentiated& d) -> std::vector<Handle> {
                         const Recorder r{name, d.site};
                         const Handle& x = d.operands[0];
@@ -112,13 +113,13 @@ Handle detail::reduce(const char* name, Op op, const Handle& h, const Dims& axes
   if ((op == Op::argmax || op == Op::argmin) && p.count == 1) return constant(0, int64, p.result, h, s);
   if (is_bool(h->dtype)) op = op == Op::max ? Op::any : op == Op::min ? Op::all : op;
   if ((op == Op::max || op == Op::min) && p.axes.size() > 1) return extreme_of_several(name, op, h, p, s);
-  return planned(op, h, p, p.result, s);
+  return planned(name, op, h, p, p.result, s);
 }
 
 namespace {
 
 /// Returns the dtype that sums and products accumulate in.
-DType sum_type(DType t) { return is_float(t) ? t : is_unsigned_int(t) ? uint64 : int64; }
+DType sum_type(DType t) { return is_float(t) || is_complex(t) ? t : is_unsigned_int(t) ? uint64 : int64; }
 /// Returns the dtype of means and the like: those of 16-bit floats are computed in float32 and rounded once.
 DType wide_type(DType t) { return is_half(t) ? float32 : float_type(t); }
 
@@ -154,9 +155,10 @@ Handle divided_by(const char* name, const Handle& h, double n, const Site& s) {
 Handle variance(const char* name, const Handle& h, const Plan& p, double correction, const Site& s) {
   Composite whole(name, {&h}, s);
   const Handle x = cast(h, wide_type(h->dtype), s);
-  const Handle mean = divided_by(name, planned(Op::sum, x, p, p.kept, s), static_cast<double>(p.count), s);
+  const Handle mean =
+      divided_by(name, planned(name, Op::sum, x, p, p.kept, s), static_cast<double>(p.count), s);
   const Handle d = binary(name, Op::subtract, x, mean, s);
-  const Handle squares = planned(Op::sum, binary(name, Op::multiply, d, d, s), p, p.result, s);
+  const Handle squares = planned(name, Op::sum, squared_modulus(name, d, s), p, p.result, s);
   const double freedom =
       in_default_mode([&] { return std::max(static_cast<double>(p.count) - correction, 0.0); });
   const Handle v = divided_by(name, squares, freedom, s);
@@ -194,7 +196,8 @@ Tensor mean(Arg x, Axes axes, KeepDims keep) {
 Tensor var(Arg x, Axes axes, KeepDims keep, double correction) {
   const Operand h("var", x);
   const Plan p = plan("var", h->shape, axes, keep, x.site());
-  return Tensor(cast(variance("var", h, p, correction, x.site()), float_type(h->dtype), x.site()));
+  return Tensor(
+      cast(variance("var", h, p, correction, x.site()), plane_type(float_type(h->dtype)), x.site()));
 }
 
 namespace {
@@ -202,7 +205,7 @@ Tensor deviation(const char* name, Arg& x, const Axes& axes, KeepDims keep, doub
   const Operand h(name, x);
   const Plan p = plan(name, h->shape, axes, keep, x.site());
   const Recorder r{name, x.site()};
-  return r.tensor(r.as(float_type(h->dtype), root(r, variance(name, h, p, correction, r.site))));
+  return r.tensor(r.as(plane_type(float_type(h->dtype)), root(r, variance(name, h, p, correction, r.site))));
 }
 }  // namespace
 
@@ -224,12 +227,12 @@ Tensor logsumexp(Arg x, Axes axes, KeepDims keep) {
   const Handle v = cast(h, wide_type(h->dtype), s);
   Handle r;
   if (p.count == 0) {
-    r = unary(Op::log, planned(Op::sum, v, p, p.result, s), s);
+    r = unary(Op::log, planned(name, Op::sum, v, p, p.result, s), s);
   } else {
-    const Handle top = planned(Op::max, v, p, p.kept, s);
+    const Handle top = planned(name, Op::max, v, p, p.kept, s);
     const Handle m = detail::where(name, unary(Op::isfinite, top, s), top, constant(0, v->dtype, {}, s), s);
     const Handle e = unary(Op::exp, binary(name, Op::subtract, v, m, s), s);
-    r = unary(Op::log, planned(Op::sum, e, p, p.result, s), s);
+    r = unary(Op::log, planned(name, Op::sum, e, p, p.result, s), s);
     r = binary(name, Op::add, r, detail::reshape(m, p.result, s), s);
   }
   const auto derivative = [name, kept = p.kept](const Differentiated& d) -> std::vector<Handle> {

@@ -1,5 +1,6 @@
 #include "lazy/ops/roots.hpp"
 
+#include "lazy/core/planes.hpp"
 #include "support/float_mode.hpp"
 
 namespace lazy::detail {
@@ -32,6 +33,10 @@ Handle with_reduced_axes(const Recorder& r, const Handle& reduced, const Shape& 
 Handle power_norm(const Recorder& r, const Handle& x, double order, const Dims& axes, KeepDims keep) {
   Composite whole(r.name, {&x}, r.site);
   const bool squares = order == 2;
+  if (is_complex(x->dtype)) {  // gradients go through the parts
+    if (!squares) return power_norm(r, r.op(Op::abs, x), order, axes, keep);
+    return root(r, r.reduce(Op::sum, squared_modulus(r.name, x, r.site), axes, keep));
+  }
   const Handle size = squares ? Handle() : r.op(Op::abs, x);
   const Handle sum =
       r.reduce(Op::sum, squares ? r.op(Op::multiply, x, x) : r.op(Op::power, size, order), axes, keep);

@@ -13,7 +13,7 @@ using namespace detail;
 /// Records a scan along an axis.
 Handle scan(const Recorder& r, Op op, const Handle& h, int axis) {
   if (h->shape[axis] <= 1) return h;
-  return detail::record(op, {&h}, h->dtype, h->shape, r.site, jit::Attributes::along(axis));
+  return detail::record(op, {&h}, h->dtype, h->shape, r.site, jit::Attributes::along(axis), 0, r.name);
 }
 
 /// Returns the axis along which something runs. Without one the tensor is flattened.
@@ -27,7 +27,9 @@ int running_axis(const Recorder& r, Handle& h, const Axes& axis) {
 Tensor accumulated(const Recorder& r, Op op, const Arg& x, Handle h, const Axes& axis, MaybeDType dtype,
                    std::optional<int> initial) {
   const DType own = h->dtype;
-  const DType t = dtype.or_else(is_float(own) ? own : is_unsigned_int(own) ? uint64 : int64);
+  const DType t = dtype.or_else(is_float(own) || is_complex(own) ? own
+                                : is_unsigned_int(own)           ? uint64
+                                                                 : int64);
   if (is_bool(t)) r.fail<DtypeError>("does not accumulate in bool");
   const int a = running_axis(r, h, axis);
   h = scan(r, op, r.as(t, h), a);

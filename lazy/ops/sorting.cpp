@@ -1,6 +1,7 @@
 #include "lazy/ops/sorting.hpp"
 
 #include "jit/built_in/sort.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/ops/recorder.hpp"
 
 namespace lazy {
@@ -11,6 +12,7 @@ using jit::Handle;
 Sorted sorted(const char* op, Arg& x, IntegerArg axis, bool descending) {
   const Site& site = x.site();
   Handle h = detail::Operand(op, x).take();
+  detail::need_real(op, h->dtype, site);
   const int rank = h->shape.size();
   const int a = detail::normal_axis(op, axis, rank, site);
   const Dims order = detail::with_last(a, rank);

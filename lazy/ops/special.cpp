@@ -199,7 +199,7 @@ Tensor addcmul(Arg x, Arg a, Arg b, ScalarNumber value) {
   const Recorder r{"addcmul", x.site()};
   const DType t = common_type(r.name, {&x, &a, &b});
   if (is_bool(t)) r.fail<DtypeError>("takes numbers, not bool: convert with astype");
-  if (value.kind == ScalarNumber::Kind::real && !is_float(t))
+  if (value.kind == ScalarNumber::Kind::real && !is_float(t) && !is_complex(t))
     r.fail<DtypeError>(std::string("integers take no value of a fraction: ") + name_of(t));
   check_fits(r.name, Arg(value, r.site), t);
   const DType work = is_half(t) ? float32 : t;

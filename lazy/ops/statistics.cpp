@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lazy/core/planes.hpp"
 #include "lazy/core/promotion.hpp"
 #include "lazy/core/special_values.hpp"
 #include "lazy/ops/roots.hpp"
@@ -12,7 +13,10 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-DType accumulator(DType t) { return is_float(t) ? t : is_unsigned_int(t) ? uint64 : int64; }
+/// True for dtypes that have NaN.
+bool has_nan(DType t) { return is_float(t) || is_complex(t); }
+
+DType accumulator(DType t) { return has_nan(t) ? t : is_unsigned_int(t) ? uint64 : int64; }
 
 /// Sums or multiplies with `identity` in place of NaN.
 Tensor without_nan(const char* name, Op op, const ScalarNumber& identity, Arg& x, const Axes& axes,
@@ -21,14 +25,14 @@ Tensor without_nan(const char* name, Op op, const ScalarNumber& identity, Arg& x
   const Handle h = Operand(name, x).take();
   const DType t = dtype.or_else(accumulator(h->dtype));
   if (is_bool(t)) r.fail<DtypeError>("does not accumulate in bool");
-  const Handle kept = is_float(h->dtype) ? r.where(r.op(Op::isnan, h), identity, h) : h;
+  const Handle kept = has_nan(h->dtype) ? r.where(r.op(Op::isnan, h), identity, h) : h;
   return r.tensor(r.reduce(op, r.as(t, kept), axes, keep));
 }
 
 Tensor extreme_without_nan(const char* name, Op op, double lowest, Arg& x, const Axes& axes, KeepDims keep) {
   const Recorder r{name, x.site()};
   const Handle h = Operand(name, x).take();
-  if (!is_float(h->dtype)) return r.tensor(r.reduce(op, h, axes, keep));
+  if (!has_nan(h->dtype)) return r.tensor(r.reduce(op, h, axes, keep));
   const Handle missing = r.op(Op::isnan, h);
   const Handle value = r.reduce(op, r.where(missing, lowest, h), axes, keep);
   return r.tensor(r.where(r.reduce(Op::all, missing, axes, keep), kNaN, value));
@@ -37,7 +41,7 @@ Tensor extreme_without_nan(const char* name, Op op, double lowest, Arg& x, const
 /// Holds the sum and number of elements that are not NaN.
 struct Counted {
   Handle kept;     // 0 in place of NaN
-  Handle present;  // 1 or 0, in the dtype of `kept`
+  Handle present;  // 1 or 0, in the real dtype of `kept`
   Handle count;
   Handle mean;
 };
@@ -46,7 +50,7 @@ Counted counted(const Recorder& r, const Handle& h, const Axes& axes, KeepDims k
   const Handle missing = r.is_nan(h);
   Counted c;
   c.kept = r.where(missing, 0, h);
-  c.present = r.as(h->dtype, r.opposite(missing));
+  c.present = r.as(plane_type(h->dtype), r.opposite(missing));
   c.count = r.reduce(Op::sum, r.broadcast(c.present, h->shape), axes, keep);
   c.mean = r.op(Op::divide, r.reduce(Op::sum, c.kept, axes, keep), c.count);
   return c;
@@ -57,7 +61,7 @@ Handle variance_without_nan(const Recorder& r, const Handle& h, const Axes& axes
                             double correction) {
   const Counted c = counted(r, h, axes, keepdims);
   const Handle d = r.op(Op::multiply, r.op(Op::subtract, c.kept, c.mean), c.present);
-  const Handle squares = r.reduce(Op::sum, r.op(Op::multiply, d, d), axes, keep);
+  const Handle squares = r.reduce(Op::sum, squared_modulus(r.name, d, r.site), axes, keep);
   const Handle freedom = r.op(Op::subtract, r.reshape(c.count, squares->shape), correction);
   const Handle none_left = r.op(Op::less_equal, freedom, 0);
   return r.where(none_left, kNaN, r.op(Op::divide, squares, freedom));
@@ -69,7 +73,8 @@ Tensor of_wide_float(const char* name, Arg& x, F&& f) {
   const Recorder r{name, x.site()};
   const Handle h = Operand(name, x).take();
   const DType t = float_type(h->dtype);
-  return r.tensor(r.as(t, f(r, r.as(wide_float(t), h))));
+  const Handle y = f(r, r.as(wide_float(t), h));
+  return r.tensor(r.as(is_complex(t) ? y->dtype : t, y));  // of complex numbers it may be real
 }
 
 /// Returns the covariances of the rows of a matrix.
@@ -77,7 +82,7 @@ Handle covariance(const Recorder& r, const Handle& h, double correction) {
   const int64_t n = h->shape[1];
   const Handle total = r.reduce(Op::sum, h, {1}, keepdims);
   const Handle d = r.op(Op::subtract, h, r.op(Op::divide, total, static_cast<double>(n)));
-  const Handle products = detail::matmul(r.name, d, matrix_transpose(d, r.site), r.site);
+  const Handle products = detail::matmul(r.name, d, conjugate(matrix_transpose(d, r.site), r.site), r.site);
   const double freedom = in_default_mode([&] { return std::max(static_cast<double>(n) - correction, 0.0); });
   return r.op(Op::divide, products, freedom);
 }
@@ -161,7 +166,7 @@ Tensor average(Arg x, Arg weights, Axes axes, KeepDims keep) {
 Tensor vector_norm(Arg x, double order, Axes axes, KeepDims keep) {
   return of_wide_float("vector_norm", x, [&](const Recorder& r, const Handle& h) {
     const auto sum = [&](const Handle& v) { return r.reduce(Op::sum, v, axes, keep); };
-    if (order == 0) return sum(r.as(h->dtype, r.op(Op::not_equal, h, 0)));
+    if (order == 0) return sum(r.as(plane_type(h->dtype), r.op(Op::not_equal, h, 0)));
     if (order > 0 && order != 1 && order != kInfinity) return power_norm(r, h, order, axes, keep);
     const Handle size = r.op(Op::abs, h);
     if (order == kInfinity) return r.reduce(Op::max, size, axes, keep);
@@ -245,14 +250,14 @@ Tensor array_equal(Arg a, Arg b, bool equal_nan) {
   const Operand x(r.name, a, t), y(r.name, b, t);
   if (x->shape != y->shape) return r.tensor(r.filled(false, bool_, {}, x));
   Handle same = r.op(Op::equal, x, y);
-  if (equal_nan && is_float(t)) same = r.either(same, r.both(r.op(Op::isnan, x), r.op(Op::isnan, y)));
+  if (equal_nan && has_nan(t)) same = r.either(same, r.both(r.op(Op::isnan, x), r.op(Op::isnan, y)));
   return r.tensor(r.reduce(Op::all, same, {}));
 }
 
 Tensor nan_to_num(Arg x, double nan, std::optional<double> posinf, std::optional<double> neginf) {
   const Recorder r{"nan_to_num", x.site()};
   const Operand h(r.name, x);
-  if (!is_float(h->dtype)) return r.tensor(h);
+  if (!has_nan(h->dtype)) return r.tensor(h);
   const FInfo limits = finfo(h->dtype, r.site);
   Handle y = r.where(r.op(Op::isnan, h), nan, h);
   y = r.where(r.op(Op::equal, h, kInfinity), posinf.value_or(limits.max), y);

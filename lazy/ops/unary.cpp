@@ -1,4 +1,5 @@
 #include "lazy/core/build.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/recorder.hpp"
 
@@ -15,6 +16,9 @@ Handle floats(const char* name, Arg& x) {
 
 Tensor float_only(const char* name, Op op, Arg& x) { return Tensor(unary(op, floats(name, x), x.site(), 1)); }
 
+/// True for dtypes of whose elements not all are whole and finite.
+bool has_fractions(DType t) { return is_float(t) || is_complex(t); }
+
 Handle numbers(const char* name, Arg& x) {
   Handle h = Operand(name, x).take();
   if (is_bool(h->dtype)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", x.site());
@@ -24,13 +28,14 @@ Handle numbers(const char* name, Arg& x) {
 /// Rounds to integers; returns values of integral dtypes unchanged.
 Tensor rounding(const char* name, Op op, Arg& x) {
   const Operand h(name, x);
-  return Tensor(is_float(h->dtype) ? unary(op, h, x.site()) : h);
+  return Tensor(has_fractions(h->dtype) ? unary(op, h, x.site()) : h);
 }
 
 /// Records isnan and the like; the result is fixed where the dtype has no such values.
 Tensor predicate(const char* name, Op op, bool of_integers, Arg& x) {
   const Operand h(name, x);
-  if (!is_float(h->dtype)) return Tensor(constant(ScalarNumber(of_integers), bool_, h->shape, h, x.site()));
+  if (!has_fractions(h->dtype))
+    return Tensor(constant(ScalarNumber(of_integers), bool_, h->shape, h, x.site()));
   return Tensor(unary(op, h, x.site()));
 }
 
@@ -75,7 +80,7 @@ Tensor isfinite(Arg x) { return predicate("isfinite", Op::isfinite, true, x); }
 
 Tensor signbit(Arg x) {
   const Operand h("signbit", x);
-  if (is_float(h->dtype)) return Tensor(unary(Op::signbit, h, x.site()));
+  if (has_fractions(h->dtype)) return Tensor(unary(Op::signbit, h, x.site()));
   if (!is_signed_int(h->dtype)) return Tensor(constant(ScalarNumber(false), bool_, h->shape, h, x.site()));
   return Tensor(binary("signbit", Op::less, h, constant(ScalarNumber(0), h->dtype, {}, x.site()), x.site()));
 }
@@ -86,7 +91,7 @@ Tensor positive(Arg x) { return returned(Operand("positive", x).take(), x); }
 
 Tensor abs(Arg x) {
   const Handle h = Operand("abs", x).take();
-  return Tensor(is_float(h->dtype) || is_signed_int(h->dtype) ? unary(Op::abs, h, x.site()) : h);
+  return Tensor(has_fractions(h->dtype) || is_signed_int(h->dtype) ? unary(Op::abs, h, x.site()) : h);
 }
 
 Tensor square(Arg x) {
@@ -123,7 +128,12 @@ Tensor logical_not(Arg x) {
   return Tensor(unary(Op::bitwise_invert, Operand("logical_not", x, bool_), x.site()));
 }
 
-Tensor astype(Arg x, DType dtype) { return returned(cast(Operand("astype", x), dtype, x.site()), x); }
+Tensor astype(Arg x, DType dtype) {
+  const Operand h("astype", x);
+  if (is_complex(h->dtype) && !is_complex(dtype) && !is_bool(dtype))
+    return Tensor(cast(real_part(h), dtype, x.site()));
+  return returned(cast(h, dtype, x.site()), x);
+}
 
 Tensor operator!(const Tensor& x) { return logical_not(Arg(x, x.defined() ? x.handle()->site : Site())); }
 

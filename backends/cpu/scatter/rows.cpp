@@ -122,6 +122,8 @@ CombineRow combine_row(DType t, Op combine) {
     case DType::bfloat16: return arithmetic<bfloat16_t>(combine);
     case DType::float32: return arithmetic<float>(combine);
     case DType::float64: return arithmetic<double>(combine);
+    case DType::complex64:  // no kernel has them
+    case DType::complex128:
     case DType::bool_: break;
   }
   throw CompileError("a scatter of bool combines by nothing");

@@ -2,6 +2,7 @@
 
 #include "lazy/core/memory_format.hpp"
 #include "lazy/core/policy.hpp"
+#include "lazy/nn/functional/complex_products.hpp"
 #include "lazy/nn/functional/conv_problem.hpp"
 #include "lazy/nn/functional/phases.hpp"
 
@@ -391,6 +392,13 @@ std::vector<Handle> transposed_derivatives(const ConvLayer& c, const Differentia
 
 Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
   using namespace detail;
+  if (any_complex(x, w)) [[unlikely]]
+    return product_of_planes("conv_transpose", x, w, options.bias, x.site(),
+                             [&](Arg a, Arg b, const Tensor& bias) {
+                               ConvOptions of_planes = options;
+                               of_planes.bias = bias;
+                               return conv_transpose(std::move(a), std::move(b), of_planes);
+                             });
   Problem p = problem("conv_transpose", x, w, options);
   const PolicyScope asked(nullptr);  // convolutions that it is made of go by its dtype
   const Site& s = p.site;

@@ -7,6 +7,7 @@
 #include "lazy/core/memory_format.hpp"
 #include "lazy/core/recipe.hpp"
 #include "lazy/nn/functional/channels.hpp"
+#include "lazy/nn/functional/complex_products.hpp"
 #include "lazy/nn/functional/conv_problem.hpp"
 #include "lazy/nn/functional/positions.hpp"
 
@@ -165,6 +166,12 @@ void pad_image(Problem& p, const ConvOptions& o) {
 
 Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options) {
   if (Tensor y = recorded_by_weights(w, {name, x, options.bias, &options}); y.defined()) return y;
+  if (any_complex(x, w)) [[unlikely]]
+    return product_of_planes(name, x, w, options.bias, x.site(), [&](Arg a, Arg b, const Tensor& bias) {
+      ConvOptions of_planes = options;
+      of_planes.bias = bias;
+      return convolution(name, a, b, of_planes);
+    });
   Problem p = problem(name, x, w, options, true);
   const bool first = options.layout == channels_first;
   const int n = p.spatial();

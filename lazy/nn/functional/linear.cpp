@@ -7,6 +7,7 @@
 #include "lazy/formula/formula.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/nn/functional/channels.hpp"
+#include "lazy/nn/functional/complex_products.hpp"
 
 namespace lazy {
 namespace {
@@ -107,6 +108,10 @@ Tensor linear(Arg x, Arg w, const MaybeTensor& bias) {
   const DType t = contraction_type(name, {&x, &w}, {&bias});
   tell_of_widening(name, x.handle(), w.handle(), s);
   if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
+  if (is_complex(t))
+    return product_of_planes(name, x, w, bias, s, [](Arg a, Arg b, const Tensor& c) {
+      return c.defined() ? linear(std::move(a), std::move(b), c) : linear(std::move(a), std::move(b));
+    });
   const Handle a = Operand(name, x, t).take(), b = Operand(name, w, t).take();
   const Shape xs = a->shape, ws = b->shape;
   if (xs.empty() || ws.empty() || ws.size() > 2 || xs.back() != ws.back()) mismatch(name, xs, ws, s);
