@@ -10,6 +10,7 @@
 #include "lazy/core/elements.hpp"
 #include "lazy/core/promotion.hpp"
 #include "lazy/core/tensor.hpp"
+#include "lazy/fft/fft.hpp"
 #include "lazy/indexing/counting.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/indexing.hpp"

@@ -3,6 +3,7 @@
 #include "jit/built_in/barrier.hpp"
 #include "jit/built_in/compress.hpp"
 #include "jit/built_in/concat.hpp"
+#include "jit/built_in/fft/fft.hpp"
 #include "jit/built_in/gcd.hpp"
 #include "jit/built_in/linalg/cholesky.hpp"
 #include "jit/built_in/linalg/eig.hpp"
@@ -41,6 +42,9 @@ inline constexpr const CallDefinition* kBuiltInCalls[] = {&calls::kBarrier,
                                                           &calls::kVarlenAttention,
                                                           &calls::kVarlenAttentionBackward,
                                                           &calls::kGroupDots,
-                                                          &calls::kGroupNumbers};
+                                                          &calls::kGroupNumbers,
+                                                          &calls::kFft,
+                                                          &calls::kRealFft,
+                                                          &calls::kInverseRealFft};
 
 }  // namespace lazy::jit

@@ -14,5 +14,6 @@ struct CallRow {
 };
 std::span<const CallRow> indexed_call_rules();
 std::span<const CallRow> linear_call_rules();
+std::span<const CallRow> fourier_call_rules();
 
 }  // namespace lazy::detail

@@ -28,7 +28,7 @@ Tensor full(ShapeArg shape, ScalarNumber value, MaybeDType dtype = {}, MaybeDevi
             Site = Site::current());
 namespace detail {
 Tensor full_of_complex(const Shape&, std::complex<double> value, DType, MaybeDevice, const Site&);
-}
+}  // namespace detail
 /// Fills with a complex number: DtypeError for a real dtype.
 template <ComplexType T>
 Tensor full(ShapeArg shape, T value, MaybeDType dtype = {}, MaybeDevice device = {},

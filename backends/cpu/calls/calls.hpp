@@ -13,6 +13,7 @@ std::unique_ptr<jit::CallKernel> make_call(const jit::CallSpec&, Isa);
 std::unique_ptr<jit::CallKernel> make_sort(Isa);
 std::unique_ptr<jit::CallKernel> make_select(Isa);
 std::unique_ptr<jit::CallKernel> make_concat();
+std::unique_ptr<jit::CallKernel> make_fft(const jit::CallDefinition&, Isa);
 std::unique_ptr<jit::CallKernel> make_compress();
 std::unique_ptr<jit::CallKernel> make_recurrent(Isa, bool backward);
 std::unique_ptr<jit::CallKernel> make_group_dots(Isa, bool numbers);

@@ -1,0 +1,143 @@
+#include "jit/built_in/fft/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <list>
+#include <numbers>
+
+#include "jit/built_in/fft/passes.hpp"
+#include "support/lock.hpp"
+
+namespace lazy::jit::calls {
+
+Root root_of_unity(int64_t k, int64_t n) {
+  // An eighth of the circle is computed; the rest mirrors it.
+  k %= n;
+  if (k < 0) k += n;
+  const int64_t eight = 8 * k;
+  const auto at = [n](int64_t eighths_over_n) {
+    return static_cast<double>(eighths_over_n) * (std::numbers::pi / 4) / static_cast<double>(n);
+  };
+  const int64_t octant = eight / n, rest = eight - octant * n;
+  const double angle = octant % 2 == 0 ? at(rest) : at(n - rest);
+  const double c = std::cos(angle), s = std::sin(angle);
+  switch (octant) {
+    case 0: return {c, s};
+    case 1: return {s, c};
+    case 2: return {-s, c};
+    case 3: return {-c, s};
+    case 4: return {-c, -s};
+    case 5: return {-s, -c};
+    case 6: return {s, -c};
+    default: return {c, -s};
+  }
+}
+
+namespace {
+
+/// Returns the factors, in the order of passes; none if a prime among them is too large for one.
+std::vector<int> factors_of(int64_t n, int largest) {
+  std::vector<int> factors;
+  const auto take = [&](int f) {
+    while (n % f == 0) factors.push_back(f), n /= f;
+  };
+  if (n % 8 == 0) factors.push_back(8), n /= 8;  // first: the next passes have eight numbers side by side
+  take(4);
+  take(2);
+  for (int f = 3; f <= largest; f += 2) take(f);
+  if (n > 1) factors.clear();
+  return factors;
+}
+
+/// Returns a short length, of at least n, that vectors divide.
+int64_t convenient_from(int64_t n) {
+  int64_t best = 64;
+  while (best < n) best *= 2;
+  for (const int64_t odd : {3, 5, 9, 15}) {
+    int64_t all = 64 * odd;
+    while (all < n) all *= 2;
+    best = std::min(best, all);
+  }
+  return best;
+}
+
+}  // namespace
+
+template <class T>
+FftPlan<T>::FftPlan(int64_t n, bool of_real) : length(n) {
+  if (of_real && n % 2 == 0 && n > 0) {
+    half = std::make_unique<const FftPlan>(n / 2);
+    for (int64_t k = 0; k <= n / 2; ++k) {
+      const Root w = root_of_unity(k, n);
+      chirp_re.push_back(static_cast<T>(w.re));
+      chirp_im.push_back(static_cast<T>(-w.im));
+    }
+    return;
+  }
+  const std::vector<int> factors = factors_of(n, kLargestFactor);
+  if (factors.empty() && n > 1) {
+    inner = std::make_unique<const FftPlan>(convenient_from(2 * n - 1));
+    const int64_t m = inner->length;
+    chirp_re.resize(static_cast<size_t>(n));
+    chirp_im.resize(static_cast<size_t>(n));
+    std::vector<T> re_in(static_cast<size_t>(m)), im_in(static_cast<size_t>(m));
+    int64_t square = 0;  // k^2 modulo 2n
+    for (int64_t k = 0; k < n; ++k) {
+      const Root w = root_of_unity(square, 2 * n);
+      const auto at = static_cast<size_t>(k), mirror = static_cast<size_t>(k == 0 ? 0 : m - k);
+      chirp_re[at] = static_cast<T>(w.re);
+      chirp_im[at] = static_cast<T>(-w.im);
+      re_in[at] = re_in[mirror] = static_cast<T>(w.re);
+      im_in[at] = im_in[mirror] = static_cast<T>(w.im);
+      square = (square + 2 * k + 1) % (2 * n);
+    }
+    kernel_re.resize(static_cast<size_t>(m));
+    kernel_im.resize(static_cast<size_t>(m));
+    std::vector<T> scratch(static_cast<size_t>(inner->scratch(1)));
+    fft_of_rows<T, 1>(*inner, 1, re_in.data(), im_in.data(), kernel_re.data(), kernel_im.data(), scratch.data());
+    const T by = static_cast<T>(1 / static_cast<double>(m));  // of the transform back
+    for (size_t i = 0; i < kernel_re.size(); ++i) kernel_re[i] *= by, kernel_im[i] *= by;
+    return;
+  }
+  int64_t rest = n;
+  for (const int radix : factors) {
+    const int64_t groups = rest / radix;
+    passes.push_back({radix, groups, re.size()});
+    for (int64_t k = 1; k < radix; ++k)
+      for (int64_t p = 0; p < groups; ++p) {
+        const Root w = root_of_unity(k * p, rest);
+        re.push_back(static_cast<T>(w.re));
+        im.push_back(static_cast<T>(-w.im));
+      }
+    rest = groups;
+  }
+}
+
+template <class T>
+std::shared_ptr<const FftPlan<T>> fft_plan(int64_t length, bool of_real) {
+  constexpr size_t kMost = 32;  // plans of a dtype
+  using Plans = std::list<std::shared_ptr<const FftPlan<T>>>;
+  static constinit Mutex lock;
+  static Plans* const all[] = {new Plans, new Plans};  // never destroyed: threads may run until the process ends
+  Plans* const plans = all[of_real];
+  {
+    const Hold hold(lock);
+    for (auto p = plans->begin(); p != plans->end(); ++p)
+      if ((*p)->length == length) {
+        plans->splice(plans->begin(), *plans, p);
+        return plans->front();
+      }
+  }
+  auto made = std::make_shared<const FftPlan<T>>(length, of_real);
+  const Hold hold(lock);
+  plans->push_front(made);
+  if (plans->size() > kMost) plans->pop_back();
+  return made;
+}
+
+template struct FftPlan<float>;
+template struct FftPlan<double>;
+template std::shared_ptr<const FftPlan<float>> fft_plan(int64_t, bool);
+template std::shared_ptr<const FftPlan<double>> fft_plan(int64_t, bool);
+
+}  // namespace lazy::jit::calls
