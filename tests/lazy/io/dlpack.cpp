@@ -153,9 +153,9 @@ BOOST_AUTO_TEST_CASE(refuses) {
   says(
       dtype,
       [](auto& m) {
-        m.dl_tensor.dtype = {kDLComplex, 64, 1};
+        m.dl_tensor.dtype = {kDLComplex, 32, 1};
       },
-      "code 5, 64 bits, 1 lanes");
+      "code 5, 32 bits, 1 lanes");
   says(
       dtype,
       [](auto& m) {
