@@ -14,7 +14,8 @@ int64_t length_of_whole(const Transforms& t, Length n, int64_t extent) {
   return t.length(n.value, 2 * (extent - 1));
 }
 
-Tensor complex_along(const char* name, Arg& x, Length n, int64_t axis, const std::string& norm, bool forward) {
+Tensor complex_along(const char* name, Arg& x, Length n, int64_t axis, const std::string& norm,
+                     bool forward) {
   const Transforms t(name, x.site(), norm);
   const Handle h = t.taken(x);
   const int a = t.axis(axis, h);
@@ -46,8 +47,7 @@ Several several(const Transforms& t, const Handle& h, const ShapeArg& s, const A
   const int rank = h->shape.size();
   if (axes.empty()) {
     const int count = s.empty() ? rank : s.size();
-    if (count > rank)
-      t.fail<ShapeError>(std::to_string(count) + " lengths for shape " + to_string(h->shape));
+    if (count > rank) t.fail<ShapeError>(std::to_string(count) + " lengths for shape " + to_string(h->shape));
     for (int i = rank - count; i < rank; ++i) r.axes.push_back(i);
   } else {
     for (const int64_t a : axes) {
@@ -65,8 +65,8 @@ Several several(const Transforms& t, const Handle& h, const ShapeArg& s, const A
   return r;
 }
 
-Tensor complex_along_several(const char* name, Arg& x, const ShapeArg& s, const Axes& axes, const std::string& norm,
-                             bool forward) {
+Tensor complex_along_several(const char* name, Arg& x, const ShapeArg& s, const Axes& axes,
+                             const std::string& norm, bool forward) {
   const Transforms t(name, x.site(), norm);
   Handle h = t.taken(x);
   const Several all = several(t, h, s, axes);
@@ -79,7 +79,8 @@ Tensor complex_along_several(const char* name, Arg& x, const ShapeArg& s, const 
 }
 
 /// Transforms real numbers along the last of the axes first.
-Tensor half_along_several(const char* name, Arg& x, const ShapeArg& s, const Axes& axes, const std::string& norm) {
+Tensor half_along_several(const char* name, Arg& x, const ShapeArg& s, const Axes& axes,
+                          const std::string& norm) {
   const Transforms t(name, x.site(), norm);
   Handle h = t.taken(x);
   need_real(name, h->dtype, t.site);
@@ -94,7 +95,8 @@ Tensor half_along_several(const char* name, Arg& x, const ShapeArg& s, const Axe
 }
 
 /// Transforms back to real numbers along the last of the axes at last.
-Tensor whole_along_several(const char* name, Arg& x, const ShapeArg& s, const Axes& axes, const std::string& norm) {
+Tensor whole_along_several(const char* name, Arg& x, const ShapeArg& s, const Axes& axes,
+                           const std::string& norm) {
   const Transforms t(name, x.site(), norm);
   Handle h = t.taken(x);
   const Several all = several(t, h, s, axes);
@@ -105,8 +107,10 @@ Tensor whole_along_several(const char* name, Arg& x, const ShapeArg& s, const Ax
     h = t.complex(h, a, t.length(all.lengths[i], h->shape[a]), false);
   }
   const int a = static_cast<int>(all.axes[last]);
-  return t.tensor(t.whole(h, a, length_of_whole(t, Length(all.lengths[last] < 0 ? Length() : Length(all.lengths[last])),
-                                                h->shape[a]), false));
+  return t.tensor(t.whole(
+      h, a,
+      length_of_whole(t, Length(all.lengths[last] < 0 ? Length() : Length(all.lengths[last])), h->shape[a]),
+      false));
 }
 
 /// Returns 0, 1, ... of `count` positions, those from `wraps` on less n, times 1 / (n d).
@@ -114,7 +118,8 @@ Tensor frequencies(const char* name, IntegerArg n, int64_t count, int64_t wraps,
                    const MaybeDevice& device, const Site& s) {
   const Recorder r{name, s};
   const DType t = dtype.or_else(get_default_dtype());
-  if (!is_float(t)) r.fail<DtypeError>(std::string("frequencies are floating-point numbers, not ") + name_of(t));
+  if (!is_float(t))
+    r.fail<DtypeError>(std::string("frequencies are floating-point numbers, not ") + name_of(t));
   const Handle at = arange(count, int64, device, s).handle();
   const Handle signed_at = r.where(r.op(Op::less, at, wraps), at, r.op(Op::subtract, at, n.value));
   return r.tensor(r.op(Op::divide, r.as(t, signed_at), static_cast<double>(n.value) * d));

@@ -25,8 +25,8 @@ struct Length {
 Tensor fft(Arg x, Length n = {}, IntegerArg axis = -1, const std::string& norm = "backward");
 /// Returns 1 / n times the sum over k of x[k] exp(2 pi i j k / n).
 Tensor ifft(Arg x, Length n = {}, IntegerArg axis = -1, const std::string& norm = "backward");
-/// Returns the first n / 2 + 1 elements of the transform of real numbers: the rest mirrors them. DtypeError for
-/// complex ones.
+/// Returns the first n / 2 + 1 elements of the transform of real numbers: the rest mirrors them. DtypeError
+/// for complex ones.
 Tensor rfft(Arg x, Length n = {}, IntegerArg axis = -1, const std::string& norm = "backward");
 /// Returns the n real numbers, 2 (extent - 1) unless given, whose rfft() is x.
 Tensor irfft(Arg x, Length n = {}, IntegerArg axis = -1, const std::string& norm = "backward");
@@ -35,8 +35,8 @@ Tensor hfft(Arg x, Length n = {}, IntegerArg axis = -1, const std::string& norm 
 /// Returns the inverse of hfft(): the first n / 2 + 1 elements. DtypeError for complex numbers.
 Tensor ihfft(Arg x, Length n = {}, IntegerArg axis = -1, const std::string& norm = "backward");
 
-// Along several axes: the last two, or, of the names with n, all of them, or as many as `s` has, from the end.
-// `s` has a length for each axis. IndexError for an axis that is named twice.
+// Along several axes: the last two, or, of the names with n, all of them, or as many as `s` has, from the
+// end. `s` has a length for each axis. IndexError for an axis that is named twice.
 
 Tensor fft2(Arg x, ShapeArg s = {}, Axes axes = {-2, -1}, const std::string& norm = "backward");
 Tensor ifft2(Arg x, ShapeArg s = {}, Axes axes = {-2, -1}, const std::string& norm = "backward");
@@ -47,11 +47,13 @@ Tensor ifftn(Arg x, ShapeArg s = {}, Axes axes = {}, const std::string& norm = "
 Tensor rfftn(Arg x, ShapeArg s = {}, Axes axes = {}, const std::string& norm = "backward");
 Tensor irfftn(Arg x, ShapeArg s = {}, Axes axes = {}, const std::string& norm = "backward");
 
-/// Returns the frequencies of the elements of fft(), in the order in which they are there: 0, 1, ..., -1, over
-/// n d, where d is the distance of samples. ShapeError for n < 1.
-Tensor fftfreq(IntegerArg n, double d = 1, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
+/// Returns the frequencies of the elements of fft(), in the order in which they are there: 0, 1, ..., -1,
+/// over n d, where d is the distance of samples. ShapeError for n < 1.
+Tensor fftfreq(IntegerArg n, double d = 1, MaybeDType dtype = {}, MaybeDevice device = {},
+               Site = Site::current());
 /// Returns those of rfft(): 0, 1, ..., n / 2, over n d.
-Tensor rfftfreq(IntegerArg n, double d = 1, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
+Tensor rfftfreq(IntegerArg n, double d = 1, MaybeDType dtype = {}, MaybeDevice device = {},
+                Site = Site::current());
 /// Moves the frequency 0 to the middle of each axis (none given: of all), or back.
 Tensor fftshift(Arg x, Axes axes = {});
 Tensor ifftshift(Arg x, Axes axes = {});

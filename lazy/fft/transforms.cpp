@@ -12,7 +12,8 @@ namespace {
 /// Records a transform along the last axis.
 std::vector<Handle> transform(const jit::CallDefinition& d, std::initializer_list<const Handle*> operands,
                               const Site& s) {
-  return detail::record_call(jit::intern_call(d, std::string_view()), std::span(operands.begin(), operands.size()), s);
+  return detail::record_call(jit::intern_call(d, std::string_view()),
+                             std::span(operands.begin(), operands.size()), s);
 }
 
 /// Moves the axis to the end, and what f returns back.
@@ -57,7 +58,8 @@ Handle Transforms::resized(const Handle& x, int axis, int64_t n) const {
 
 Handle Transforms::scaled(const Handle& x, int64_t n, bool forward) const {
   const auto length = static_cast<double>(n);
-  if (norm_ == Norm::ortho) return op(Op::multiply, x, in_default_mode([&] { return 1 / std::sqrt(length); }));
+  if (norm_ == Norm::ortho)
+    return op(Op::multiply, x, in_default_mode([&] { return 1 / std::sqrt(length); }));
   if ((norm_ == Norm::forward) != forward) return x;
   return op(Op::multiply, x, in_default_mode([&] { return 1 / length; }));
 }

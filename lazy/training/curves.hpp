@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "lazy/core/tensor.hpp"
+#include "lazy/plot/figure.hpp"
 
 namespace lazy::training {
 
 struct CurveOptions {
   int width = 720, height = 420;  // pixels; 200 to 8192
   bool log_scale = false;         // of the values: those that are not above 0 are left out
+  bool dark = false;
 };
 
 /// Holds curves under names, each a list of steps and values.
@@ -28,15 +30,14 @@ class Curves {
   void write_png(const std::string& path, CurveOptions = {}, Site s = Site::current()) const;
   /// Returns the picture as uint8 [height, width, 3].
   Tensor picture(CurveOptions = {}, Site s = Site::current()) const;
+  /// Returns the curves as a figure, to which more can be added. ShapeError for other sizes.
+  plot::Figure figure(CurveOptions = {}, Site s = Site::current()) const;
 
  private:
   struct Curve {
     std::string name;
     std::vector<std::pair<double, double>> points;
   };
-  template <class Canvas>
-  void draw(Canvas&, const CurveOptions&) const;
-
   std::string title_;
   std::vector<Curve> curves_;
 };

@@ -128,7 +128,11 @@ int main(int argc, char** argv) {
       "tagger", [] { return models::LSTMTagger({.vocabulary = 100, .hidden = 32, .bidirectional = true}); },
       ids);
   save_model(
-      "perceptron", [] { return models::MLP(32, {64, 10}); }, rand({2, 32}).eval());
+      "perceptron",
+      [] {
+        return models::MLP(32, {64, 10});
+      },
+      rand({2, 32}).eval());
   save_model(
       "lenet", [] { return models::LeNet(); }, rand({1, 1, 28, 28}).eval());
   save_model(
@@ -140,13 +144,19 @@ int main(int argc, char** argv) {
                                 .intermediate_size = 128,
                                 .max_position_embeddings = 32};
   const Tensor mask = (arange(16) < 11).astype(int64).reshape({1, 16}).eval();
-  save_model("bert", [&] { return MaskedBert(bert); }, std::vector<Tensor>{ids, mask});
+  save_model(
+      "bert", [&] { return MaskedBert(bert); }, std::vector<Tensor>{ids, mask});
   const Tensor features = rand({2, 13}).eval(), rows = randint(0, 1000, {2, 8}).eval();
-  save_model("dlrm", [] { return Recommender(); }, std::vector<Tensor>{features, rows});
+  save_model(
+      "dlrm", [] { return Recommender(); }, std::vector<Tensor>{features, rows});
   const Tensor series = rand({2, 9, 24}).eval();
-  save_model("lstm", [] { return Last<nn::LSTM>(); }, series);
-  save_model("gru", [] { return Last<nn::GRU>(); }, series);
-  save_model("rnn", [] { return Last<nn::RNN>(); }, series);
-  save_model("pools", [] { return Pools(); }, image);
+  save_model(
+      "lstm", [] { return Last<nn::LSTM>(); }, series);
+  save_model(
+      "gru", [] { return Last<nn::GRU>(); }, series);
+  save_model(
+      "rnn", [] { return Last<nn::RNN>(); }, series);
+  save_model(
+      "pools", [] { return Pools(); }, image);
   return 0;
 }

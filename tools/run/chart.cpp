@@ -5,18 +5,18 @@
 #include <fstream>
 
 #include "lazy/lazy.hpp"
-#include "lazy/training/raster.hpp"
+#include "lazy/plot/raster.hpp"
 #include "support/text.hpp"
 #include "tools/run/names.hpp"
 
 namespace lazy::tool {
 namespace {
 
-using training::detail::Raster;
+using plot::detail::Raster;
 
 constexpr int kLine = 34, kTop = 44, kMargin = 16, kWidth = 760, kBar = 12;  // pixels
 constexpr int kRoom = kWidth - 2 * kMargin - 60;                             // of the longest bar
-constexpr training::detail::Colour kInk{40, 40, 48}, kFill{58, 110, 180};
+constexpr plot::Colour kInk{40, 40, 48}, kFill{58, 110, 180};
 
 std::string label(const Bar& b) { return text::formatted("%.1f%%  ", 100 * b.second) + b.first; }
 
@@ -59,10 +59,10 @@ std::string svg(const std::string& title, const std::vector<Bar>& bars, int heig
 
 Tensor picture(const std::string& title, const std::vector<Bar>& bars, int height) {
   Raster r(kWidth, height);
-  r.text(kMargin, 16, title, kInk);
+  r.text(kMargin, 14, title, 1.3, kInk);
   for (size_t i = 0; i < bars.size(); ++i) {
     const int y = kTop + static_cast<int>(i) * kLine;
-    r.text(kMargin, y + 3, label(bars[i]), kInk);
+    r.text(kMargin, y + 2, label(bars[i]), 1.1, kInk);
     const double middle = y + 14 + kBar / 2.0;
     r.line(kMargin, middle, kMargin + width_of(bars[i], bars), middle, kBar, kFill);
   }

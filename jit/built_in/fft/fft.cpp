@@ -16,7 +16,8 @@ void need(bool good, const char* what) {
 bool is_wide(const Meta& m) { return m.dtype == DType::float32 || m.dtype == DType::float64; }
 
 std::vector<CallOutput> infer_fft(const CallSpec&, std::span<const Meta> o) {
-  need(o.size() == 2 && is_wide(o[0]) && o[1].dtype == o[0].dtype && o[0].shape == o[1].shape && !o[0].shape.empty(),
+  need(o.size() == 2 && is_wide(o[0]) && o[1].dtype == o[0].dtype && o[0].shape == o[1].shape &&
+           !o[0].shape.empty(),
        "two planes of one shape are needed");
   return {CallOutput::like(0, o[0], o[0].dtype), CallOutput::like(0, o[0], o[0].dtype)};
 }
@@ -31,14 +32,16 @@ CallOutput with_last(const Meta& of, int64_t extent) {
 }
 
 std::vector<CallOutput> infer_real(const CallSpec&, std::span<const Meta> o) {
-  need(o.size() == 1 && is_wide(o[0]) && !o[0].shape.empty() && o[0].shape.back() > 0, "a real plane is needed");
+  need(o.size() == 1 && is_wide(o[0]) && !o[0].shape.empty() && o[0].shape.back() > 0,
+       "a real plane is needed");
   const CallOutput half = with_last(o[0], o[0].shape.back() / 2 + 1);
   return {half, half};
 }
 
 std::vector<CallOutput> infer_inverse(const CallSpec&, std::span<const Meta> o) {
-  need(o.size() == 3 && is_wide(o[0]) && o[1].dtype == o[0].dtype && o[0].shape == o[1].shape && !o[0].shape.empty() &&
-           o[2].shape.size() == 2 && o[2].shape[0] > 0 && o[0].shape.back() == o[2].shape[0] / 2 + 1,
+  need(o.size() == 3 && is_wide(o[0]) && o[1].dtype == o[0].dtype && o[0].shape == o[1].shape &&
+           !o[0].shape.empty() && o[2].shape.size() == 2 && o[2].shape[0] > 0 &&
+           o[0].shape.back() == o[2].shape[0] / 2 + 1,
        "half a spectrum and its length are needed");
   return {with_last(o[0], o[2].shape[0])};
 }
@@ -60,14 +63,10 @@ double fft_nanoseconds(int64_t rows, int64_t length) {
   return static_cast<double>(rows) * n * std::log2(n + 1) / 4;
 }
 
-constinit const CallDefinition kFft{.name = "fft",
-                                    .traits = call_trait::kNoThrow,
-                                    .infer = infer_fft,
-                                    .run = run_plain<FftKind::complex>};
-constinit const CallDefinition kRealFft{.name = "rfft",
-                                        .traits = call_trait::kNoThrow,
-                                        .infer = infer_real,
-                                        .run = run_plain<FftKind::real>};
+constinit const CallDefinition kFft{
+    .name = "fft", .traits = call_trait::kNoThrow, .infer = infer_fft, .run = run_plain<FftKind::complex>};
+constinit const CallDefinition kRealFft{
+    .name = "rfft", .traits = call_trait::kNoThrow, .infer = infer_real, .run = run_plain<FftKind::real>};
 constinit const CallDefinition kInverseRealFft{.name = "inverse_rfft",
                                                .traits = call_trait::kNoThrow,
                                                .infer = infer_inverse,

@@ -1,9 +1,9 @@
-// Transforms rows by Stockham's passes, which need no reordering: pass by pass, `stride` numbers that lie side
-// by side are done alike. With several rows in lanes that stride begins with their number, so that all
+// Transforms rows by Stockham's passes, which need no reordering: pass by pass, `stride` numbers that lie
+// side by side are done alike. With several rows in lanes that stride begins with their number, so that all
 // arithmetic is of whole vectors; with one row it grows with the radices.
 //
-// A pass of radix R takes x at (q, p + groups j), j = 0 ... R - 1, to y at (q, R p + k): the discrete transform
-// over j, times the root exp(-2 pi i p k / (R groups)).
+// A pass of radix R takes x at (q, p + groups j), j = 0 ... R - 1, to y at (q, R p + k): the discrete
+// transform over j, times the root exp(-2 pi i p k / (R groups)).
 //
 // The file that includes this may have chosen an instruction set before: everything is in an unnamed
 // namespace.
@@ -168,8 +168,7 @@ void pass_of_groups(const FftPlan<T>& plan, const typename FftPlan<T>::Pass& pas
   const T *const w_re = plan.re.data() + pass.roots, *const w_im = plan.im.data() + pass.roots;
   for (int64_t p = first; p < last; p += width) {
     FftNumber<V> a[R];
-    for (int j = 0; j < R; ++j)
-      a[j] = {load_lanes<V>(r.re + p + m * j), load_lanes<V>(r.im + p + m * j)};
+    for (int j = 0; j < R; ++j) a[j] = {load_lanes<V>(r.re + p + m * j), load_lanes<V>(r.im + p + m * j)};
     butterfly(a);
     T re[R][width], im[R][width];
     for (int k = 0; k < R; ++k) {
@@ -204,7 +203,8 @@ void pass_of_radix(const FftPlan<T>& plan, const typename FftPlan<T>::Pass& pass
 }
 
 template <int width, class T>
-void run_pass(const FftPlan<T>& plan, const typename FftPlan<T>::Pass& pass, int64_t stride, const FftRows<T>& r) {
+void run_pass(const FftPlan<T>& plan, const typename FftPlan<T>::Pass& pass, int64_t stride,
+              const FftRows<T>& r) {
   switch (pass.radix) {
 #define LAZY_RADIX(n) \
   case n: return pass_of_radix<n, width>(plan, pass, stride, r);
@@ -231,8 +231,8 @@ void fft_of_rows(const FftPlan<T>&, int64_t lanes, const T* re, const T* im, T* 
 
 /// Multiplies n numbers by others.
 template <class T>
-void multiply_all(int64_t n, const T* re, const T* im, const std::vector<T>& by_re, const std::vector<T>& by_im,
-                  T* to_re, T* to_im) {
+void multiply_all(int64_t n, const T* re, const T* im, const std::vector<T>& by_re,
+                  const std::vector<T>& by_im, T* to_re, T* to_im) {
   for (int64_t i = 0; i < n; ++i) {
     const auto at = static_cast<size_t>(i);
     const auto y = times(FftNumber<T>{re[i], im[i]}, FftNumber<T>{by_re[at], by_im[at]});
@@ -245,7 +245,8 @@ template <class T, int width>
 void convolved(const FftPlan<T>& plan, const T* re, const T* im, T* to_re, T* to_im, T* scratch) {
   const FftPlan<T>& inner = *plan.inner;
   const int64_t n = plan.length, m = inner.length;
-  T *const a_re = scratch, *const a_im = a_re + m, *const b_re = a_im + m, *const b_im = b_re + m, *rest = b_im + m;
+  T *const a_re = scratch, *const a_im = a_re + m, *const b_re = a_im + m, *const b_im = b_re + m,
+           *rest = b_im + m;
   multiply_all(n, re, im, plan.chirp_re, plan.chirp_im, a_re, a_im);
   std::fill(a_re + n, a_re + m, T{});
   std::fill(a_im + n, a_im + m, T{});
@@ -256,10 +257,11 @@ void convolved(const FftPlan<T>& plan, const T* re, const T* im, T* to_re, T* to
   multiply_all(n, a_re, a_im, plan.chirp_re, plan.chirp_im, to_re, to_im);
 }
 
-/// Transforms `lanes` rows that lie side by side, of a convolution one: number i of row l is at i * lanes + l. The source stays.
-/// `scratch`: plan.scratch(lanes) numbers.
+/// Transforms `lanes` rows that lie side by side, of a convolution one: number i of row l is at i * lanes +
+/// l. The source stays. `scratch`: plan.scratch(lanes) numbers.
 template <class T, int width>
-void fft_of_rows(const FftPlan<T>& plan, int64_t lanes, const T* re, const T* im, T* to_re, T* to_im, T* scratch) {
+void fft_of_rows(const FftPlan<T>& plan, int64_t lanes, const T* re, const T* im, T* to_re, T* to_im,
+                 T* scratch) {
   const int64_t n = plan.length * lanes;
   if (plan.inner) return convolved<T, width>(plan, re, im, to_re, to_im, scratch);
   if (plan.passes.empty()) {

@@ -94,7 +94,8 @@ FftPlan<T>::FftPlan(int64_t n, bool of_real) : length(n) {
     kernel_re.resize(static_cast<size_t>(m));
     kernel_im.resize(static_cast<size_t>(m));
     std::vector<T> scratch(static_cast<size_t>(inner->scratch(1)));
-    fft_of_rows<T, 1>(*inner, 1, re_in.data(), im_in.data(), kernel_re.data(), kernel_im.data(), scratch.data());
+    fft_of_rows<T, 1>(*inner, 1, re_in.data(), im_in.data(), kernel_re.data(), kernel_im.data(),
+                      scratch.data());
     const T by = static_cast<T>(1 / static_cast<double>(m));  // of the transform back
     for (size_t i = 0; i < kernel_re.size(); ++i) kernel_re[i] *= by, kernel_im[i] *= by;
     return;
@@ -118,7 +119,8 @@ std::shared_ptr<const FftPlan<T>> fft_plan(int64_t length, bool of_real) {
   constexpr size_t kMost = 32;  // plans of a dtype
   using Plans = std::list<std::shared_ptr<const FftPlan<T>>>;
   static constinit Mutex lock;
-  static Plans* const all[] = {new Plans, new Plans};  // never destroyed: threads may run until the process ends
+  static Plans* const all[] = {new Plans,
+                               new Plans};  // never destroyed: threads may run until the process ends
   Plans* const plans = all[of_real];
   {
     const Hold hold(lock);

@@ -34,7 +34,9 @@ struct FftPlan {
   /// Returns the numbers of T that a transform of `lanes` rows side by side needs beside its source and
   /// result.
   int64_t scratch(int64_t lanes) const {
-    return inner ? 4 * inner->length * lanes + inner->scratch(lanes) : passes.size() > 2 ? 4 * length * lanes : 2 * length * lanes;
+    return inner               ? 4 * inner->length * lanes + inner->scratch(lanes)
+           : passes.size() > 2 ? 4 * length * lanes
+                               : 2 * length * lanes;
   }
 };
 

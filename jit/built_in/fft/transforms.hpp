@@ -1,5 +1,5 @@
-// Transforms the rows of a call: complex ones, real ones to half a spectrum, and back. In an unnamed namespace,
-// as passes.hpp.
+// Transforms the rows of a call: complex ones, real ones to half a spectrum, and back. In an unnamed
+// namespace, as passes.hpp.
 #pragma once
 #include "jit/built_in/fft/passes.hpp"
 
@@ -9,8 +9,8 @@ namespace {
 template <class T, int width>
 struct FftTransforms {
   const FftPlan<T>& plan;
-  const T *re, *im;   // the source's rows; of real numbers `re`
-  T *to_re, *to_im;   // the result's rows; of real numbers `to_re`. Null: nobody reads them
+  const T *re, *im;  // the source's rows; of real numbers `re`
+  T *to_re, *to_im;  // the result's rows; of real numbers `to_re`. Null: nobody reads them
 
   int64_t bins() const { return plan.length / 2 + 1; }
   /// Rows side by side in vectors, for lengths that vectors don't divide.
@@ -29,7 +29,8 @@ struct FftTransforms {
     const int64_t n = plan.length;
     if (!lanes) {
       for (int64_t row = first; row < last; ++row) {
-        T *const y_re = to_re ? to_re + row * n : scratch, *const y_im = to_im ? to_im + row * n : scratch + n;
+        T *const y_re = to_re ? to_re + row * n : scratch, *const y_im =
+                                                               to_im ? to_im + row * n : scratch + n;
         fft_of_rows<T, width>(plan, 1, re + row * n, im + row * n, y_re, y_im, scratch + 2 * n);
       }
       return;
@@ -40,7 +41,8 @@ struct FftTransforms {
       const int64_t some = std::min<int64_t>(width, last - row);
       for (int64_t l = 0; l < width; ++l) {
         const int64_t from = (row + std::min(l, some - 1)) * n;  // lanes without a row repeat one
-        for (int64_t i = 0; i < n; ++i) a_re[i * width + l] = re[from + i], a_im[i * width + l] = im[from + i];
+        for (int64_t i = 0; i < n; ++i)
+          a_re[i * width + l] = re[from + i], a_im[i * width + l] = im[from + i];
       }
       fft_of_rows<T, width>(plan, width, a_re, a_im, b_re, b_im, b_im + all);
       for (int64_t l = 0; l < some; ++l) {
@@ -57,7 +59,8 @@ struct FftTransforms {
     const int64_t n = plan.length, m = n / 2;
     for (int64_t row = first; row < last; ++row) {
       const T* const x = re + row * n;
-      T *const a_re = scratch, *const a_im = a_re + n + 1, *const b_re = a_im + n + 1, *const b_im = b_re + n + 1;
+      T *const a_re = scratch, *const a_im = a_re + n + 1, *const b_re = a_im + n + 1,
+               *const b_im = b_re + n + 1;
       T *const y_re = to_re ? to_re + row * bins() : a_re, *const y_im = to_im ? to_im + row * bins() : a_im;
       if (!plan.half) {
         std::fill(a_im, a_im + n, T{});
@@ -88,7 +91,8 @@ struct FftTransforms {
     for (int64_t row = first; row < last; ++row) {
       const T *const x_re = re + row * bins(), *const x_im = im + row * bins();
       T* const y = to_re + row * n;
-      T *const a_re = scratch, *const a_im = a_re + n + 1, *const b_re = a_im + n + 1, *const b_im = b_re + n + 1;
+      T *const a_re = scratch, *const a_im = a_re + n + 1, *const b_re = a_im + n + 1,
+               *const b_im = b_re + n + 1;
       a_re[0] = x_re[0], a_im[0] = 0;
       if (!plan.half) {
         for (int64_t k = 1; k <= m; ++k) {

@@ -19,7 +19,9 @@ Tensor noise(const Shape& shape, DType t = complex128) {
   return is_complex(t) ? complex(part(), part()).astype(t) : part().astype(t);
 }
 
-double distance(const Tensor& a, const Tensor& b) { return abs(a - b).max().item<double>() / abs(b).max().item<double>(); }
+double distance(const Tensor& a, const Tensor& b) {
+  return abs(a - b).max().item<double>() / abs(b).max().item<double>();
+}
 
 /// Returns the transform by its definition.
 Tensor by_definition(const Tensor& x) {
@@ -33,15 +35,16 @@ Tensor by_definition(const Tensor& x) {
 
 // Lengths of every kind of factor, in rows that are alone, fill vectors, and don't.
 BOOST_AUTO_TEST_CASE(lengths) {
-  for (const int64_t n : {1, 2, 3, 4, 6, 7, 8, 9, 11, 13, 16, 17, 19, 23, 24, 29, 31, 32, 37, 41, 64, 72, 82, 96, 121, 128,
-                          169, 210, 256, 289, 400, 1000})
+  for (const int64_t n : {1,  2,  3,  4,  6,  7,  8,  9,  11,  13,  16,  17,  19,  23,  24,  29,
+                          31, 32, 37, 41, 64, 72, 82, 96, 121, 128, 169, 210, 256, 289, 400, 1000})
     for (const int64_t rows : {1, 3, 17}) {
       const Tensor x = noise({rows, n});
       BOOST_TEST(distance(fft::fft(x), by_definition(x)) < 1e-13, rows << " x " << n);
       BOOST_TEST(distance(fft::fft(x.astype(complex64)), by_definition(x)) < 2e-6, rows << " x " << n);
       BOOST_TEST(distance(fft::ifft(fft::fft(x)), x) < 1e-13, rows << " x " << n);
       const Tensor r = real(x);
-      BOOST_TEST(distance(fft::rfft(r), by_definition(r)(slice(), slice(0, n / 2 + 1))) < 1e-13, rows << " x " << n);
+      BOOST_TEST(distance(fft::rfft(r), by_definition(r)(slice(), slice(0, n / 2 + 1))) < 1e-13,
+                 rows << " x " << n);
       BOOST_TEST(distance(fft::irfft(fft::rfft(r), n), r) < 1e-13, rows << " x " << n);
     }
   const Tensor long_row = noise({1 << 16});
@@ -81,14 +84,22 @@ BOOST_AUTO_TEST_CASE(gradients) {
     BOOST_TEST(std::abs(got - want) <= 1e-6 * std::abs(want), name << ": " << got << ", not " << want);
   };
   for (const int64_t n : {6, 9}) {
-    agrees("fft", [&](const Tensor& x) { return fft::fft(x); }, noise({2, n}));
-    agrees("ifft", [&](const Tensor& x) { return fft::ifft(x, n + 2, 0, "ortho"); }, noise({n, 2}));
-    agrees("rfft", [&](const Tensor& x) { return fft::rfft(x); }, noise({2, n}, float64));
-    agrees("irfft", [&](const Tensor& x) { return fft::irfft(x, n); }, noise({2, n / 2 + 1}));
-    agrees("hfft", [&](const Tensor& x) { return fft::hfft(x, n); }, noise({2, n / 2 + 1}));
-    agrees("ihfft", [&](const Tensor& x) { return fft::ihfft(x); }, noise({2, n}, float64));
-    agrees("fft2", [&](const Tensor& x) { return fft::fft2(x); }, noise({3, n}));
-    agrees("irfftn", [&](const Tensor& x) { return fft::irfftn(fft::rfftn(x)); }, noise({3, 6}, float64));
+    agrees(
+        "fft", [&](const Tensor& x) { return fft::fft(x); }, noise({2, n}));
+    agrees(
+        "ifft", [&](const Tensor& x) { return fft::ifft(x, n + 2, 0, "ortho"); }, noise({n, 2}));
+    agrees(
+        "rfft", [&](const Tensor& x) { return fft::rfft(x); }, noise({2, n}, float64));
+    agrees(
+        "irfft", [&](const Tensor& x) { return fft::irfft(x, n); }, noise({2, n / 2 + 1}));
+    agrees(
+        "hfft", [&](const Tensor& x) { return fft::hfft(x, n); }, noise({2, n / 2 + 1}));
+    agrees(
+        "ihfft", [&](const Tensor& x) { return fft::ihfft(x); }, noise({2, n}, float64));
+    agrees(
+        "fft2", [&](const Tensor& x) { return fft::fft2(x); }, noise({3, n}));
+    agrees(
+        "irfftn", [&](const Tensor& x) { return fft::irfftn(fft::rfftn(x)); }, noise({3, 6}, float64));
   }
 }
 

@@ -49,9 +49,11 @@ const std::map<std::string, Several> kSeveral = {
 Tensor transformed(const std::vector<std::string>& w, const Tensor& x) {
   const std::vector<int64_t> lengths = integers(w[1]), axes = integers(w[2]);
   if (const auto one = kOne.find(w[0]); one != kOne.end())
-    return one->second(x, lengths.empty() ? fft::Length() : fft::Length(lengths[0]), axes.empty() ? -1 : axes[0], w[3]);
+    return one->second(x, lengths.empty() ? fft::Length() : fft::Length(lengths[0]),
+                       axes.empty() ? -1 : axes[0], w[3]);
   const bool two = w[0].back() == '2';
-  return kSeveral.at(w[0])(x, ShapeArg(lengths), axes.empty() ? (two ? Axes{-2, -1} : Axes{}) : Axes(axes), w[3]);
+  return kSeveral.at(w[0])(x, ShapeArg(lengths), axes.empty() ? (two ? Axes{-2, -1} : Axes{}) : Axes(axes),
+                           w[3]);
 }
 
 }  // namespace
@@ -76,8 +78,8 @@ BOOST_AUTO_TEST_CASE(numpy) {
       error = std::max(error, std::abs(got[i] - want.elements[i]));
     }
     const bool single = given.dtype == complex64 || given.dtype == float32;
-    BOOST_TEST(error <= largest * (single ? 0x1p-21 : 0x1p-50), fields[0] << " of " << to_string(given.shape)
-                                                                       << " is off by " << error / largest);
+    BOOST_TEST(error <= largest * (single ? 0x1p-21 : 0x1p-50),
+               fields[0] << " of " << to_string(given.shape) << " is off by " << error / largest);
   }
   BOOST_TEST(count > 100);
 }

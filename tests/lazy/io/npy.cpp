@@ -1,7 +1,7 @@
 // Tests .npy and .npz files against those that NumPy wrote (tests/golden/make_files.py).
-#include <complex>
 #include <pthread.h>
 #include <unistd.h>
+#include <complex>
 
 #include <atomic>
 #include <filesystem>

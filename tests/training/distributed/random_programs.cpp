@@ -40,7 +40,7 @@ enum class Kind : uint8_t {
   started,  // waited for two steps later
   dropped,  // nobody reads it
   barrier,
-  ring,     // each rank sends to the next one
+  ring,  // each rank sends to the next one
   count
 };
 

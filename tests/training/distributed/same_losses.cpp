@@ -131,7 +131,8 @@ void compare(int steps) {
       BOOST_REQUIRE(together.size() == alone.size());
       double worst = 0;
       for (size_t i = 0; i < alone.size(); ++i) worst = std::max(worst, std::abs(alone[i] - together[i]));
-      BOOST_TEST_MESSAGE(way.name << ": from " << alone.front() << " to " << alone.back() << ", off by " << worst);
+      BOOST_TEST_MESSAGE(way.name << ": from " << alone.front() << " to " << alone.back() << ", off by "
+                                  << worst);
       BOOST_TEST(worst <= way.tolerance);
       BOOST_TEST(alone.back() < alone.front());
     }

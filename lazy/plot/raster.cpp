@@ -1,10 +1,10 @@
-#include "lazy/training/raster.hpp"
+#include "lazy/plot/raster.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-namespace lazy::training::detail {
+namespace lazy::plot::detail {
 namespace {
 
 // Five columns a character, the lowest bit on top, from the blank to '~'.
@@ -56,6 +56,7 @@ void Raster::blend(int x, int y, double opacity, Colour c) {
 }
 
 void Raster::line(double x0, double y0, double x1, double y1, double width, Colour c) {
+  if (!std::isfinite(x0 + y0 + x1 + y1)) return;
   const double dx = x1 - x0, dy = y1 - y0, squared = dx * dx + dy * dy, reach = width / 2 + 1;
   const auto clipped = [](double v, int most) {
     return static_cast<int>(std::clamp(v, 0.0, static_cast<double>(most)));
@@ -73,15 +74,62 @@ void Raster::line(double x0, double y0, double x1, double y1, double width, Colo
     }
 }
 
-void Raster::text(int x, int y, std::string_view text, Colour c) {
+void Raster::rectangle(double x, double y, double width, double height, Colour c, double opacity) {
+  if (!std::isfinite(x + y + width + height)) return;
+  const auto clipped = [](double v, int most) {
+    return static_cast<int>(std::clamp(v, 0.0, static_cast<double>(most)));
+  };
+  const int left = clipped(std::floor(x), width_), right = clipped(std::ceil(x + width), width_),
+            top = clipped(std::floor(y), height_), bottom = clipped(std::ceil(y + height), height_);
+  for (int row = top; row < bottom; ++row)
+    for (int column = left; column < right; ++column) {
+      const double wide = std::min(column + 1.0, x + width) - std::max<double>(column, x);
+      const double high = std::min(row + 1.0, y + height) - std::max<double>(row, y);
+      blend(column, row, wide * high * opacity, c);
+    }
+}
+
+namespace {
+
+/// Returns a character's columns.
+const std::array<uint8_t, 5>& columns_of(char character) {
+  return character >= ' ' && character <= '~' ? kFont[static_cast<size_t>(character - ' ')] : kBox;
+}
+bool is_set(const std::array<uint8_t, 5>& columns, int column, int row) {
+  return column >= 0 && column < 5 && row >= 0 && row < 7 &&
+         (columns[static_cast<size_t>(column)] >> row & 1);
+}
+
+}  // namespace
+
+void Raster::text(double x, double y, std::string_view text, double scale, Colour c, bool upwards) {
+  const double width = std::max(1.0, scale);
+  const auto stroke = [&](double from_x, double from_y, double to_x, double to_y) {
+    if (upwards) return line(x + from_y, y - from_x, x + to_y, y - to_x, width, c);
+    line(x + from_x, y + from_y, x + to_x, y + to_y, width, c);
+  };
+  double begin = 0;
   for (const char character : text) {
-    const bool known = character >= ' ' && character <= '~';
-    const auto& columns = known ? kFont[static_cast<size_t>(character - ' ')] : kBox;
+    const auto& columns = columns_of(character);
+    const auto at = [&](int i) { return (i + 0.5) * scale; };
+    // Points that touch are joined by strokes; diagonally only where no other way joins them.
     for (int i = 0; i < 5; ++i)
-      for (int row = 0; row < kCharacterHeight; ++row)
-        if (columns[static_cast<size_t>(i)] >> row & 1) blend(x + i, y + row, 1, c);
-    x += kCharacterWidth;
+      for (int j = 0; j < 7; ++j) {
+        if (!is_set(columns, i, j)) continue;
+        const bool right = is_set(columns, i + 1, j), down = is_set(columns, i, j + 1);
+        bool joined = right || down || is_set(columns, i - 1, j) || is_set(columns, i, j - 1);
+        const auto to = [&](int column, int row) {
+          joined = true;
+          stroke(begin + at(i), at(j), begin + at(column), at(row));
+        };
+        if (right) to(i + 1, j);
+        if (down) to(i, j + 1);
+        if (is_set(columns, i + 1, j + 1) && !right && !down) to(i + 1, j + 1);
+        if (is_set(columns, i - 1, j + 1) && !down && !is_set(columns, i - 1, j)) to(i - 1, j + 1);
+        if (!joined) to(i, j);
+      }
+    begin += kCharacterWidth * scale;
   }
 }
 
-}  // namespace lazy::training::detail
+}  // namespace lazy::plot::detail
