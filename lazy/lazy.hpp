@@ -1,6 +1,7 @@
 // Includes everything that a user needs: #include <lazy/lazy.hpp>.
 #pragma once
 #include "lazy/autograd/gradient.hpp"
+#include "lazy/autograd/jacobian.hpp"
 #include "lazy/autograd/parameter.hpp"
 #include "lazy/complex/complex.hpp"
 #include "lazy/core/accuracy.hpp"
@@ -11,6 +12,7 @@
 #include "lazy/core/promotion.hpp"
 #include "lazy/core/tensor.hpp"
 #include "lazy/fft/fft.hpp"
+#include "lazy/fft/signal.hpp"
 #include "lazy/indexing/counting.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/indexing.hpp"

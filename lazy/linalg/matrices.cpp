@@ -6,6 +6,7 @@
 #include "jit/built_in/linalg/lu.hpp"
 #include "jit/built_in/linalg/svd.hpp"
 #include "jit/graph/record.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/core/promotion.hpp"
 #include "lazy/ops/diagonals.hpp"
 
@@ -68,8 +69,39 @@ Handle Matrices::over(const Shape& batch, const Handle& h, int kept) const {
   return broadcast(h, s);
 }
 
+namespace {
+
+/// Joins two values along an axis that counts from the end.
+Handle beside(const Recorder& r, const Handle& a, const Handle& b, int axis) {
+  const int at = a->shape.size() + axis;
+  Shape shape = a->shape;
+  shape[at] += b->shape[at];
+  Handle all = overwritten(a->dtype, shape, a->device, r.site);
+  Dims start(shape.size(), 0);
+  all = put_piece(r.name, all, a, start, r.site);
+  start[at] = a->shape[at];
+  return put_piece(r.name, all, b, start, r.site);
+}
+
+/// Solves a complex system as the real one of twice the size that it stands for: of A + iB
+///
+///   A -B   with right-hand sides  re
+///   B  A                          im
+Handle solved_by_parts(const Matrices& r, uint32_t flags, const Handle& a, const Handle& rows) {
+  const Planes m = planes_of(a), b = planes_of(r.as(a->dtype, rows));
+  const Handle above = beside(r, m.re, r.op(Op::negative, m.im), -1), below = beside(r, m.im, m.re, -1);
+  const Handle x =
+      r.solved(jit::calls::kSolve, flags, beside(r, above, below, -2), beside(r, b.re, b.im, -1));
+  const int last = x->shape.size() - 1;
+  const int64_t n = x->shape[last] / 2;
+  return jit::complex(r.part(x, last, 0, n), r.part(x, last, n, n), r.site);
+}
+
+}  // namespace
+
 Handle Matrices::solved(const jit::CallDefinition& d, uint32_t flags, const Handle& a,
                         const Handle& rows) const {
+  if (is_complex(a->dtype) && &d == &jit::calls::kSolve) return solved_by_parts(*this, flags, a, rows);
   const int rank = rows->shape.size();
   if (a->shape.size() == 2 && rank > 2) {  // one matrix is factored once
     const Shape all = leading(rows->shape, 1);

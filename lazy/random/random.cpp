@@ -1,5 +1,8 @@
 #include "lazy/random/random.hpp"
 
+#include <numbers>
+
+#include "lazy/core/planes.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/indexing.hpp"
 #include "lazy/ops/sorting.hpp"
@@ -16,7 +19,25 @@ Tensor random_bits(Generator& g, ShapeArg shape, MaybeDevice device, Site s) {
   return Tensor(d.bits().both());
 }
 
+namespace {
+
+/// Draws both parts of complex numbers, each times a factor.
+template <class Part>
+Tensor of_parts(const MaybeDType& t, double factor, const Site& s, Part&& part) {
+  const DType plane = plane_type(t.value);
+  const auto drawn = [&] {
+    const Handle h = part(plane).handle();
+    return factor == 1 ? h : binary("randn", Op::multiply, h, constant(factor, plane, {}, s), s);
+  };
+  const Handle re = drawn(), im = drawn();
+  return Tensor(jit::complex(re, im, s));
+}
+
+}  // namespace
+
 Tensor rand(Generator& g, ShapeArg shape, MaybeDType t, MaybeDevice device, Site s) {
+  if (t.given && is_complex(t.value))
+    return of_parts(t, 1, s, [&](DType plane) { return rand(g, shape, plane, device, s); });
   const Draw d = floats("rand", g, shape, t, device, s);
   return d.result(d.fraction());
 }
@@ -28,6 +49,9 @@ Tensor uniform(Generator& g, ScalarNumber low, ScalarNumber high, ShapeArg shape
 }
 
 Tensor randn(Generator& g, ShapeArg shape, MaybeDType t, MaybeDevice device, Site s) {
+  if (t.given && is_complex(t.value))  // of variance 1, half of it in each part
+    return of_parts(t, std::numbers::sqrt2 / 2, s,
+                    [&](DType plane) { return randn(g, shape, plane, device, s); });
   const Draw d = floats("randn", g, shape, t, device, s);
   return d.result(standard_normal(d));
 }
