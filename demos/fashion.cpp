@@ -1,13 +1,15 @@
 // Learns to tell garments apart, on Fashion-MNIST or on pictures that it draws itself.
 #include <cstdio>
+#include <filesystem>
+#include <iterator>
 
 #include "demo.hpp"
 #include "garments.hpp"
 #include "lazy/data/data.hpp"
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/optim.hpp"
+#include "lazy/plot/figure.hpp"
 #include "lazy/training/training.hpp"
-#include "picture.hpp"
 #include "steps.hpp"
 
 using namespace lazy;
@@ -17,7 +19,7 @@ namespace {
 constexpr const char* kHelp = R"(fashion [FOLDER [EPOCHS]]
 Learns garments of 28 x 28 pixels from a folder with the four files of Fashion-MNIST, packed by gzip or not. Without
 one it draws a set in the same format (default: 3 epochs). Writes out/confusion.png: a row a garment, a column an
-answer.
+answer, with how often that was.
 )";
 
 struct Block : nn::Module {
@@ -87,7 +89,9 @@ void learn(const demo::Arguments& arguments) {
   progress.finish();
 
   const Tensor counts = confusion_of(model, test), share = counts / sum(counts, {1}, keepdims);
-  demo::write_picture("out/confusion.png", 1 - repeat(repeat(sqrt(share), 24, 0), 24, 1));
+  std::filesystem::create_directories("out");
+  plot::confusion(counts, {std::begin(demo::kGarments), std::end(demo::kGarments)}, "What garments were taken for")
+      .save("out/confusion.png");
   const auto right = diagonal(share).to_vector<double>();
   for (size_t i = 0; i < right.size(); ++i) std::printf("%9s %5.1f%%\n", demo::kGarments[i], 100 * right[i]);
   std::printf("accuracy on %lld garments it has not seen: %.1f%%; wrote out/confusion.png\n",

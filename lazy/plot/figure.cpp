@@ -253,7 +253,7 @@ void Figure::State::draw_series(Canvas& canvas, Area all) const {
   const Theme& t = theme();
   Axis x, y;
   x.log = options.log_x, y.log = options.log_y;
-  bool dots = false;
+  bool dots = false, bars = false;
   for (const Series& one : series) {
     for (size_t i = 0; i < one.x.size(); ++i) {
       if (!x.has(one.x[i]) || !y.has(one.y[i])) continue;
@@ -265,10 +265,11 @@ void Figure::State::draw_series(Canvas& canvas, Area all) const {
         x.include(one.x[i]);
       }
     }
-    dots = dots || one.mark == Mark::dot;
+    dots = dots || one.mark == Mark::dot, bars = bars || one.mark == Mark::bar;
   }
   x.settle(), y.settle();
-  if (dots) x.widen(0.04), y.widen(0.04);
+  if (dots) x.widen(0.04);
+  if (!bars) y.widen(0.04);
   double labels = 0;
   for (const auto& [text, at] : y.marks(6)) labels = std::max(labels, width_of(text, kText));
   Area inside{all.x + 16 + labels + 6 + (options.y_label.empty() ? 0 : 20), all.y, 0, 0};
