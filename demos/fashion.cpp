@@ -90,7 +90,8 @@ void learn(const demo::Arguments& arguments) {
 
   const Tensor counts = confusion_of(model, test), share = counts / sum(counts, {1}, keepdims);
   std::filesystem::create_directories("out");
-  plot::confusion(counts, {std::begin(demo::kGarments), std::end(demo::kGarments)}, "What garments were taken for")
+  plot::confusion(counts, {std::begin(demo::kGarments), std::end(demo::kGarments)},
+                  "What garments were taken for")
       .save("out/confusion.png");
   const auto right = diagonal(share).to_vector<double>();
   for (size_t i = 0; i < right.size(); ++i) std::printf("%9s %5.1f%%\n", demo::kGarments[i], 100 * right[i]);
