@@ -47,9 +47,9 @@ const char* engine() noexcept;
 /// other this is written to LAZY_DUMP_DIR, if that is set, as collectives_<rank>.json.
 std::string recent_collectives();
 
-/// Runs f on as many threads, each a rank of a world of its own with its own graph and generator, and returns
-/// when all have ended. Throws what the first rank, by number, threw. They share the threads that kernels run
-/// on.
+/// Runs f on as many threads, each a rank of a world of its own with its own graph, and returns when all
+/// have ended. They draw from one default generator: give each its own. Throws what the first rank, by
+/// number, threw. They share the threads that kernels run on.
 void run_ranks(int count, const std::function<void()>& f, double timeout = 60, Site = Site::current());
 
 }  // namespace lazy::distributed

@@ -287,7 +287,7 @@ BOOST_AUTO_TEST_CASE(memory_of_others) {
   {
     const Tensor x = from_blob(mine.data(), {2}, {2}, [&](void*) { ++given_back; });
     equal(x, complex64, {2}, {{1, 2}, {5, 6}});
-    BOOST_TEST(given_back == 0);
+    BOOST_TEST(given_back == (x.device() == Device{} ? 0 : 1));  // a GPU has a copy
   }
   BOOST_TEST(given_back == 1);
   const Tensor x = from_span(mine).reshape({2, 2}).T();

@@ -14,10 +14,9 @@
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/optim.hpp"
 #include "tests/common/asked.hpp"
-#include "tests/training/distributed/on_any_thread.hpp"
+#include "tests/training/distributed/first_values.hpp"
 
 using namespace lazy;
-using test::check;
 
 namespace {
 
@@ -70,8 +69,8 @@ std::unique_ptr<optim::Optimizer> optimizer_of(const optim::ParameterList& p, bo
 template <class Model>
 std::vector<double> losses(const Way& way, int steps) {
   const int ranks = distributed::world_size(), me = distributed::rank();
-  manual_seed(3);
   Model model;
+  model.load_state_dict(test::first_values<Model>(3));
   distributed::sync_batch_norms(model);
   std::unique_ptr<distributed::DataParallel> parallel;
   std::unique_ptr<distributed::ZeroOptimizer> zero;
