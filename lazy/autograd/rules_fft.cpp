@@ -35,7 +35,7 @@ void complex(D d) {
   d.to(1, [&] { return back[0]; });
 }
 
-/// Of bins that stand for two only one has a gradient: half of it for each.
+/// Halves the gradients of bins that stand for two, of which only one has a gradient.
 void to_half(D d) {
   d.to(0, [&] {
     const Term re = d.g(0), im = d.g(1);

@@ -39,7 +39,7 @@ ComplexTerm square(const ComplexTerm&);
 /// Returns |x|.
 Term modulus(const ComplexTerm&);
 
-// Of real numbers.
+// These are functions of real numbers.
 inline Term sin(const Term& x) { return unary(Op::sin, x); }
 inline Term cos(const Term& x) { return unary(Op::cos, x); }
 inline Term tan(const Term& x) { return unary(Op::tan, x); }

@@ -14,26 +14,31 @@ int64_t length_of_whole(const Transforms& t, Length n, int64_t extent) {
   return t.length(n.value, 2 * (extent - 1));
 }
 
-Tensor complex_along(const char* name, Arg& x, Length n, int64_t axis, const std::string& norm,
-                     bool forward) {
+/// Returns what transform(transforms, value, axis) makes of x.
+template <class F>
+Tensor along(const char* name, Arg& x, int64_t axis, const std::string& norm, F&& transform) {
   const Transforms t(name, x.site(), norm);
   const Handle h = t.taken(x);
-  const int a = t.axis(axis, h);
-  return t.tensor(t.complex(h, a, t.length(n.value, h->shape[a]), forward));
+  return t.tensor(transform(t, h, t.axis(axis, h)));
+}
+
+Tensor complex_along(const char* name, Arg& x, Length n, int64_t axis, const std::string& norm,
+                     bool forward) {
+  return along(name, x, axis, norm, [&](const Transforms& t, const Handle& h, int a) {
+    return t.complex(h, a, t.length(n.value, h->shape[a]), forward);
+  });
 }
 
 Tensor half_along(const char* name, Arg& x, Length n, int64_t axis, const std::string& norm, bool forward) {
-  const Transforms t(name, x.site(), norm);
-  const Handle h = t.taken(x);
-  const int a = t.axis(axis, h);
-  return t.tensor(t.half(h, a, t.length(n.value, h->shape[a]), forward));
+  return along(name, x, axis, norm, [&](const Transforms& t, const Handle& h, int a) {
+    return t.half(h, a, t.length(n.value, h->shape[a]), forward);
+  });
 }
 
 Tensor whole_along(const char* name, Arg& x, Length n, int64_t axis, const std::string& norm, bool forward) {
-  const Transforms t(name, x.site(), norm);
-  const Handle h = t.taken(x);
-  const int a = t.axis(axis, h);
-  return t.tensor(t.whole(h, a, length_of_whole(t, n, h->shape[a]), forward));
+  return along(name, x, axis, norm, [&](const Transforms& t, const Handle& h, int a) {
+    return t.whole(h, a, length_of_whole(t, n, h->shape[a]), forward);
+  });
 }
 
 /// Holds the axes of a transform along several, in the order that the user gave, and their lengths (-1: the

@@ -17,7 +17,7 @@ struct Length {
   bool given() const { return value >= 0; }
 };
 
-// Of each transform: the axis is cut, or filled with zeros, to n elements, of which there is one at least
+// Each transform has its axis cut, or filled with zeros, to n elements, of which there is one at least
 // (ShapeError). `norm` says where the factor 1 / n is: "backward" in the inverse, "forward" in the transform,
 // "ortho" as its root in both (Error for others). Results are complex64 or complex128 unless said otherwise.
 

@@ -430,7 +430,7 @@ void Figure::State::draw_images(Canvas& canvas, Area all, const Site& s) const {
   const int64_t n = shape[0], own = pictures.how.columns;
   const double gap = 6, label = pictures.how.labels.empty() ? 0 : 18;
   const double high = static_cast<double>(shape[1]), wide = static_cast<double>(shape[2]);
-  // As many columns as leave pictures largest.
+  // Pictures are as large as any number of columns leaves them.
   int64_t columns = std::min(own > 0 ? own : 1, n);
   const auto scale_of = [&](int64_t c) {
     const auto across = static_cast<double>(c), rows = static_cast<double>((n + c - 1) / c);
@@ -525,32 +525,30 @@ struct Places {
   }
 };
 
-/// Returns what draws figures' states in these places.
-template <class StateOf>
-auto drawing_of(const Places& places, const StateOf& state_of, const Site& s) {
-  const auto draw = [&places, &state_of, &s](Canvas& c) {
-    for (size_t i = 0; i < places.areas.size(); ++i) {
+/// Returns make(drawing) of what draws figures' states in their places.
+template <class StateOf, class Make>
+auto drawn(size_t count, int columns, const StateOf& state_of, const Site& s, Make&& make) {
+  const Places places(count, static_cast<size_t>(columns),
+                      [&](size_t i) -> const FigureOptions& { return state_of(i).options; });
+  const auto draw = [&](Canvas& c) {
+    for (size_t i = 0; i < count; ++i) {
       const Area& a = places.areas[i];
       c.rectangle(a.x, a.y, a.width, a.height, state_of(i).theme().background);
       state_of(i).draw(c, a, s);
     }
   };
-  return Drawing<decltype(draw)>{places.width, places.height, state_of(0).theme().background, draw};
+  return make(Drawing<decltype(draw)>{places.width, places.height, state_of(0).theme().background, draw});
 }
 
 }  // namespace
 
 Tensor Panels::picture(Site s) const {
   const auto state_of = [&](size_t i) -> const Figure::State& { return *figures_[i].state_; };
-  const Places places(figures_.size(), static_cast<size_t>(columns_),
-                      [&](size_t i) -> const FigureOptions& { return state_of(i).options; });
-  return drawing_of(places, state_of, s).picture(s);
+  return drawn(figures_.size(), columns_, state_of, s, [&](const auto& all) { return all.picture(s); });
 }
 std::string Panels::svg(Site s) const {
   const auto state_of = [&](size_t i) -> const Figure::State& { return *figures_[i].state_; };
-  const Places places(figures_.size(), static_cast<size_t>(columns_),
-                      [&](size_t i) -> const FigureOptions& { return state_of(i).options; });
-  return drawing_of(places, state_of, s).svg();
+  return drawn(figures_.size(), columns_, state_of, s, [](const auto& all) { return all.svg(); });
 }
 void Panels::save(const std::string& path, Site s) const { save_as(*this, path, s); }
 

@@ -29,7 +29,7 @@ inline std::vector<std::string> fields(const std::string& line) {
 }
 
 inline lazy::DType dtype_named(const std::string& name) {
-  for (int i = 0; i < lazy::kDTypeCount; ++i)
+  for (int i = 0; i < lazy::kAllDTypeCount; ++i)
     if (name == lazy::name_of(static_cast<lazy::DType>(i))) return static_cast<lazy::DType>(i);
   BOOST_FAIL("no dtype " + name);
   return lazy::bool_;

@@ -13,20 +13,13 @@ import os
 
 import numpy as np
 
+from complex_fields import field
+
 np.seterr(all="ignore")
 OUT = os.path.dirname(os.path.abspath(__file__))
 rng = np.random.default_rng(20261128)
 INF, NAN = np.inf, np.nan
 lines = []
-
-
-def field(a):
-    a = np.asarray(a)
-    shape = ",".join(map(str, a.shape)) or "-"
-    flat = np.ascontiguousarray(a).reshape(-1)
-    if a.dtype.kind == "c":
-        flat = flat.view(np.float32 if a.dtype == np.complex64 else np.float64)
-    return " ".join([a.dtype.name, shape] + [float(v).hex() if np.isfinite(v) else str(float(v)) for v in flat])
 
 
 def add(name, f, *inputs):

@@ -3,26 +3,19 @@
 
     pip install numpy && python3 tests/golden/make_fft.py
 
-One case a line: NAME ARGUMENTS | INPUT | RESULT, with tensors as in complex.txt (make_complex.py). Arguments: the
+One case a line: NAME ARGUMENTS | INPUT | RESULT, with tensors as complex_fields.py writes them. Arguments: the
 length or lengths ("-": none), axis or axes ("-": none), norm.
 """
 import os
 
 import numpy as np
 
+from complex_fields import field
+
 OUT = os.path.dirname(os.path.abspath(__file__))
 rng = np.random.default_rng(20261129)
 NORMS = {np.complex64: ("backward", "ortho", "forward"), np.complex128: ("ortho",)}
 lines = []
-
-
-def field(a):
-    a = np.asarray(a)
-    shape = ",".join(map(str, a.shape)) or "-"
-    flat = np.ascontiguousarray(a).reshape(-1)
-    if a.dtype.kind == "c":
-        flat = flat.view(np.float32 if a.dtype == np.complex64 else np.float64)
-    return " ".join([a.dtype.name, shape] + [float(v).hex() for v in flat])
 
 
 def text(v):

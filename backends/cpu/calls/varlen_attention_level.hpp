@@ -204,8 +204,8 @@ class Forward {
         sums_(memory_.lines(kMostRows, a_.width)),
         top_(memory_.take(kMostRows)),
         total_(memory_.take(kMostRows)),
-        read_keys_(memory_.lines(lines_of_keys(a_), length_of_keys(a_))),
-        read_values_(memory_.lines(lines_of_values(a_), length_of_values(a_))) {
+        read_keys_(memory_.lines(lines_of_keys(a_), a_.depth)),
+        read_values_(memory_.lines(lines_of_values(a_), a_.width)) {
     keys_.data = memory_.take(Right<T>::size(a_.depth, kKeysAtOnce));
     values_.data = memory_.take(Right<T>::size(kKeysAtOnce, a_.width));
   }
@@ -290,8 +290,8 @@ class Forward {
   static int64_t size(const VarlenAttention<T>& a) {
     return Parts<T>::size(kRowsAtOnce, a.depth) + Parts<T>::size(kRowsAtOnce, kKeysAtOnce) +
            Parts<T>::size(kMostRows, a.width) + 2 * kMostRows + Right<T>::size(a.depth, kKeysAtOnce) +
-           Right<T>::size(kKeysAtOnce, a.width) + Parts<T>::size(lines_of_keys(a), length_of_keys(a)) +
-           Parts<T>::size(lines_of_values(a), length_of_values(a));
+           Right<T>::size(kKeysAtOnce, a.width) + Parts<T>::size(lines_of_keys(a), a.depth) +
+           Parts<T>::size(lines_of_values(a), a.width);
   }
   // Lines for keys and values that are stored in fewer bits: of a block of keys of one head, or, in the same
   // memory, of as many keys as few rows read at once, of all heads that go together.
@@ -299,11 +299,9 @@ class Forward {
   static int64_t lines_of_keys(const VarlenAttention<T>& a) {
     return a.k ? 0 : std::max(kKeysAtOnce, heads_together(a));
   }
-  static int64_t length_of_keys(const VarlenAttention<T>& a) { return a.depth; }
   static int64_t lines_of_values(const VarlenAttention<T>& a) {
     return a.v ? 0 : std::max(kKeysAtOnce, kValuesAtOnce * heads_together(a));
   }
-  static int64_t length_of_values(const VarlenAttention<T>& a) { return a.width; }
 
   /// Attends with rows [r, r + rows) of the piece to `count` keys from `first` on.
   LAZY_LEVEL void block(const Where<T>& at, int64_t r, int64_t rows, int64_t first, int64_t count) {

@@ -23,11 +23,11 @@ struct FftPlan {
   std::vector<Pass> passes;  // none of a convolution
   std::vector<T> re, im;
 
-  // Of a convolution: exp(-i pi k^2 / length), and the transform, over `inner->length`, of its conjugate
+  // A convolution has exp(-i pi k^2 / length), and the transform, over `inner->length`, of its conjugate
   // around 0.
   std::unique_ptr<const FftPlan> inner;
   std::vector<T> chirp_re, chirp_im, kernel_re, kernel_im;
-  // Of an even number of real ones: the transform of half the length, and the roots exp(-2 pi i k / length),
+  // An even number of real ones has the transform of half the length, and the roots exp(-2 pi i k / length),
   // k = 0 ... length / 2, in chirp_re and chirp_im.
   std::unique_ptr<const FftPlan> half;
 

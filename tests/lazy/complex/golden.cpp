@@ -6,7 +6,7 @@
 #include <map>
 
 #include "tests/common/check.hpp"
-#include "tests/common/golden_lines.hpp"
+#include "tests/common/golden_complex.hpp"
 
 using namespace lazy;
 using golden::words;
@@ -15,23 +15,8 @@ namespace {
 
 using C = std::complex<double>;
 
-struct Value {
-  DType dtype{};
-  Shape shape;
-  std::vector<C> elements;
-};
-
-Value value(const std::string& field) {
-  const std::vector<std::string> w = words(field);
-  Value v;
-  v.dtype = w[0] == "complex64" ? complex64 : w[0] == "complex128" ? complex128 : golden::dtype_named(w[0]);
-  if (w[1] != "-")
-    for (const std::string& n : words(w[1], ',')) v.shape.push_back(std::stoll(n));
-  const auto number = [&](size_t i) { return std::strtod(w[i].c_str(), nullptr); };
-  for (size_t i = 2; i < w.size(); i += is_complex(v.dtype) ? 2 : 1)
-    v.elements.emplace_back(number(i), is_complex(v.dtype) ? number(i + 1) : 0);
-  return v;
-}
+using Value = golden::ComplexValue;
+using golden::complex_value;
 
 Tensor tensor_of(const Value& v) { return from_span(v.elements, v.shape).astype(v.dtype); }
 
@@ -145,10 +130,10 @@ BOOST_AUTO_TEST_CASE(numpy) {
     std::vector<Tensor> operands;
     std::vector<Value> given;
     for (size_t i = 1; i + 1 < fields.size(); ++i) {
-      given.push_back(value(fields[i]));
+      given.push_back(complex_value(fields[i]));
       operands.push_back(tensor_of(given.back()));
     }
-    const Value want = value(fields.back());
+    const Value want = complex_value(fields.back());
     const Tensor y = f->second(operands);
     BOOST_TEST(y.dtype() == want.dtype, fields[0] << " is of " << name_of(y.dtype()));
     BOOST_TEST((y.shape() == want.shape), fields[0] << " is of " << to_string(y.shape()));

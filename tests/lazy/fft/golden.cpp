@@ -4,7 +4,7 @@
 #include <map>
 
 #include "tests/common/check.hpp"
-#include "tests/common/golden_lines.hpp"
+#include "tests/common/golden_complex.hpp"
 
 using namespace lazy;
 using golden::words;
@@ -13,23 +13,8 @@ namespace {
 
 using C = std::complex<double>;
 
-struct Value {
-  DType dtype{};
-  Shape shape;
-  std::vector<C> elements;
-};
-
-Value value(const std::string& field) {
-  const std::vector<std::string> w = words(field);
-  Value v;
-  v.dtype = w[0] == "complex64" ? complex64 : w[0] == "complex128" ? complex128 : golden::dtype_named(w[0]);
-  if (w[1] != "-")
-    for (const std::string& n : words(w[1], ',')) v.shape.push_back(std::stoll(n));
-  const auto number = [&](size_t i) { return std::strtod(w[i].c_str(), nullptr); };
-  for (size_t i = 2; i < w.size(); i += is_complex(v.dtype) ? 2 : 1)
-    v.elements.emplace_back(number(i), is_complex(v.dtype) ? number(i + 1) : 0);
-  return v;
-}
+using Value = golden::ComplexValue;
+using golden::complex_value;
 
 std::vector<int64_t> integers(const std::string& text) {
   std::vector<int64_t> v;
@@ -65,7 +50,7 @@ BOOST_AUTO_TEST_CASE(numpy) {
   int count = 0;
   for (std::string line; std::getline(in, line); ++count) {
     const std::vector<std::string> fields = golden::fields(line);
-    const Value given = value(fields[1]), want = value(fields[2]);
+    const Value given = complex_value(fields[1]), want = complex_value(fields[2]);
     const Tensor x = from_span(given.elements, given.shape).astype(given.dtype);
     const Tensor y = transformed(words(fields[0]), x);
     BOOST_TEST(y.dtype() == want.dtype, fields[0] << " is of " << name_of(y.dtype()));

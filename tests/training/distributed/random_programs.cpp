@@ -110,7 +110,7 @@ Values simulated(const Program& p, const Step& s, const Values& x) {
             const double w = of(m, i);
             v = s.op == ReduceOp::sum ? v + w : s.op == ReduceOp::min ? std::min(v, w) : std::max(v, w);
           }
-          // What is scattered is multiplied by each rank's place, and gathered again.
+          // Each rank multiplies its part by its place, and the parts are gathered again.
           if (s.kind == Kind::scatter) v *= static_cast<double>(i / share + 1);
           break;
         case Kind::gather:

@@ -342,7 +342,7 @@ BOOST_AUTO_TEST_CASE(balanced_between_weights_and_activations) {
         const double decibels = quant::sqnr(layer(x), own(x));
         if (balance == 0) without = decibels;
         else BOOST_TEST(decibels > without + 8, decibels << " and " << without);
-        // What the weights stand for is what the layer multiplies by where nothing is rounded.
+        // The layer multiplies by what its weights stand for, where nothing is rounded.
         BOOST_TEST(quant::sqnr(layer(x), linear(x, value_of(own), own.bias)) > 25);
         nn::Linear loaded = layer;
         quant::prepare_(loaded, config);
