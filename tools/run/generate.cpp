@@ -57,7 +57,7 @@ Json generate(const std::filesystem::path& path, MaybeDType dtype, const Generat
                      "' is no folder of a model with its tokenizer, and no file .gguf");
   const auto begin = Clock::now();
   pretrained::Model model = pretrained::load(path, {.dtype = dtype}, Site());
-  if (o.int8) quantise(model);
+  if (o.int8 != Int8::none) quantise(model, o.int8);
   const text::CausalModel causal(model, Site());
   const text::Tokenizer tokenizer = text::load_tokenizer(path, Site());
   const auto loaded = Clock::now();

@@ -8,6 +8,7 @@
 
 #include "lazy/core/tensor.hpp"
 #include "nlohmann/json.hpp"
+#include "tools/run/model.hpp"
 
 namespace lazy::tool {
 
@@ -18,8 +19,8 @@ struct GenerateOptions {
   double temperature = 1, top_p = 1, min_p = 0;
   uint64_t seed = 0;
   bool greedy = false;
-  bool int8 = false;   // the model is quantised first
-  bool quiet = false;  // the text is in what is returned alone
+  Int8 int8 = Int8::none;  // how the model is quantised first
+  bool quiet = false;      // the text is in what is returned alone
 };
 
 /// Goes on with the prompt by the model and the tokenizer of a folder or a file in the GGUF format. The text

@@ -27,7 +27,8 @@ enum Status { kDone = 0, kDiffers = 1, kUsage = 2, kFailed = 3 };
 
 struct Options {
   std::string model, json, device, dtype, picture;
-  bool show = false, bench = false, int8 = false;
+  bool show = false, bench = false;
+  tool::Int8 int8 = tool::Int8::none;
   int threads = 0;
   tool::InputOptions inputs;
   tool::OutputOptions outputs;
@@ -58,10 +59,10 @@ void draw_shares(const Options& o, const Json& bench) {
 }
 
 /// Quantises the model, and says what its outputs differ by.
-void use_int8(tool::Model& model, const NamedTensors& inputs, bool quiet, Json& all) {
+void use_int8(tool::Model& model, tool::Int8 how, const NamedTensors& inputs, bool quiet, Json& all) {
   const NamedTensors before = model(inputs);
   for (const auto& [name, t] : before) Tensor(t).eval();
-  const tool::Quantised q = model.quantise();
+  const tool::Quantised q = model.quantise(how);
   all["int8"] = {{"layers", q.layers},
                  {"bytes_before", q.bytes_before},
                  {"bytes_after", q.bytes_after},
@@ -73,14 +74,15 @@ void use_int8(tool::Model& model, const NamedTensors& inputs, bool quiet, Json& 
   for (const Json& d : all["int8"]["outputs"])
     std::cout << "  " << d["output"].get<std::string>() << "  differs by "
               << text::formatted("%.3g", d["relative"].get<double>()) << " of its norm, "
-              << text::formatted("%.3g", d["largest"].get<double>()) << " at most\n";
+              << text::formatted("%.3g", d["largest"].get<double>()) << " at most, cosine "
+              << text::formatted("%.6f", d["cosine"].get<double>()) << '\n';
 }
 
 /// Runs the model, and does with the outputs what the command line says. Returns false if a check fails.
 bool run(tool::Model& model, const Options& o, Json& all) {
   const bool quiet = o.json == "-";
   const NamedTensors inputs = tool::make_inputs(model, o.inputs);
-  if (o.int8) use_int8(model, inputs, quiet, all);
+  if (o.int8 != tool::Int8::none) use_int8(model, o.int8, inputs, quiet, all);
   // Measured first: a call before would have compiled what the first one is measured for.
   if (o.bench) {
     const double load_ms = all["load_ms"];
@@ -122,7 +124,7 @@ Status write_text(Options o) {
 
 Status work(const Options& o) {
   if (o.generate.prompt) return write_text(o);
-  if (o.int8 && !o.bench && o.inputs.given.empty())
+  if (o.int8 != tool::Int8::none && !o.bench && o.inputs.given.empty())
     throw tool::UsageError("--int8: needs inputs, --bench or --generate");
   const std::unique_ptr<tool::ModelFile> file = tool::open_model(o.model);
   const bool shows = o.show || (!o.bench && o.inputs.given.empty());
@@ -236,8 +238,15 @@ void add_settings(CLI::App& app, Options& o) {
       ->type_name("FILE");
   app.add_option("--threads", o.threads, "threads of the CPU; all if not given")->check(CLI::PositiveNumber);
   app.add_option("--device", o.device, "where the model runs")->check(CLI::IsMember({"cpu", "cuda", "auto"}));
-  app.add_flag("--int8", o.int8,
-               "compute linear maps and convolutions of a folder's model in int8, and say what that changes");
+  app.add_flag(
+         "--int8{usual}", o.int8,
+         "make the weights of linear maps and convolutions int8, with a scale for each output channel, and "
+         "say what that changes in bytes and in the outputs. --int8=weights: what they multiply stays as it "
+         "is; --int8=dynamic: it is rounded to int8 too, in each call; --int8: weights for the ONNX format "
+         "(of MatMul, Gemm and Conv nodes), else dynamic")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, tool::Int8>{
+          {"usual", tool::Int8::usual}, {"weights", tool::Int8::weights}, {"dynamic", tool::Int8::dynamic}}))
+      ->option_text("[=weights|dynamic]");
   app.add_option("--dtype", o.dtype, "of the weights")
       ->check(CLI::IsMember({"float32", "bfloat16", "float16"}));
   app.footer(
