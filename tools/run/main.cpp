@@ -123,7 +123,7 @@ Status write_text(Options o) {
 }
 
 Status work(const Options& o) {
-  if (o.generate.prompt) return write_text(o);
+  if (o.generate.prompt || o.generate.chat) return write_text(o);
   if (o.int8 != tool::Int8::none && !o.bench && o.inputs.given.empty())
     throw tool::UsageError("--int8: needs inputs, --bench or --generate");
   const std::unique_ptr<tool::ModelFile> file = tool::open_model(o.model);
@@ -208,14 +208,25 @@ void add_options(CLI::App& app, Options& o) {
       ->type_name("FILE");
 }
 
+constexpr const char* kOfGeneration[] = {"--max-tokens", "--temperature", "--top-k", "--top-p",
+                                         "--min-p",      "--greedy",      "--stop",  "--beams"};
+
 void add_generation(CLI::App& app, Options& o) {
   tool::GenerateOptions& g = o.generate;
   app.add_option("--generate", g.prompt,
                  "go on with a text, by the model and the tokenizer of a folder or a "
                  "file .gguf; the other options for a run have no effect then")
       ->type_name("TEXT");
+  app.add_option(
+         "--chat", g.chat,
+         "answer a text of a user: like --generate, with the prompt that the model's chat template makes")
+      ->type_name("TEXT")
+      ->excludes("--generate");
+  app.add_option("--system", g.system, "what the conversation begins with, of the role system")
+      ->type_name("TEXT")
+      ->needs("--chat");
   const auto add = [&](const char* name, auto& to, const char* help) {
-    return app.add_option(name, to, help)->capture_default_str()->needs(app.get_option("--generate"));
+    return app.add_option(name, to, help)->capture_default_str();
   };
   add("--max-tokens", g.max_tokens, "new tokens at most")->check(CLI::NonNegativeNumber);
   add("--temperature", g.temperature, "scores are divided by it; 0: always the most probable token")
@@ -226,10 +237,15 @@ void add_generation(CLI::App& app, Options& o) {
       ->check(CLI::Range(0.0, 1.0));
   add("--min-p", g.min_p, "draw among tokens of at least this part of the largest probability")
       ->check(CLI::Range(0.0, 1.0));
-  app.add_flag("--greedy", g.greedy, "always the most probable token")->needs(app.get_option("--generate"));
+  app.add_flag("--greedy", g.greedy, "always the most probable token");
   add("--stop", g.stop, "a text that ends it; may be given several times")->allow_extra_args(false);
   add("--beams", g.beams, "follow so many continuations and take the best; nothing is drawn")
       ->check(CLI::PositiveNumber);
+  app.final_callback([&app] {
+    if (app.count("--generate") + app.count("--chat") > 0) return;
+    for (const char* option : kOfGeneration)
+      if (app.count(option) > 0) throw CLI::RequiresError(option, "--generate or --chat");
+  });
 }
 
 void add_settings(CLI::App& app, Options& o) {
@@ -258,6 +274,7 @@ void add_settings(CLI::App& app, Options& o) {
       "  lazy-run model.onnx --input random --shape x=8,3,224,224 --bench --threads 1 --kernels 10\n"
       "  lazy-run TinyLlama --input input_ids=ids.npy --output logits=y.npy\n"
       "  lazy-run TinyLlama --generate 'Once upon a time' --temperature 0.8 --top-p 0.9\n"
+      "  lazy-run Qwen2.5-0.5B-Instruct --chat 'What is a tensor?' --system 'Answer briefly.' --greedy\n"
       "  lazy-run model.onnx --input in.npz --check out.npz --rtol 1e-3\n"
       "Exit status: 0 done, 1 a check does not hold, 2 wrong arguments, 3 a file can't be read or the model "
       "not run.");
