@@ -70,6 +70,8 @@ struct Llama : nn::Module {
   /// Goes on after the tokens that the cache has, and adds these to it. ShapeError for another number of
   /// sequences than cache() was made for.
   Tensor operator()(Arg ids, LlamaCache& cache) const;
+  /// Does the same, and returns the scores behind the last of the ids alone, (N, 1, vocab_size).
+  Tensor next_scores(Arg ids, LlamaCache& cache) const;
   /// Returns an empty cache for so many sequences, and tokens of each.
   LlamaCache cache(IntegerArg sequences, IntegerArg positions, Site s = Site::current()) const;
   /// Returns how many tokens a sequence can have.
@@ -80,7 +82,8 @@ struct Llama : nn::Module {
  private:
   struct Places;
   Places places(int64_t before, int64_t length) const;
-  Tensor run(Arg ids, LlamaCache* cache) const;
+  Tensor hidden(Arg ids, LlamaCache* cache) const;
+  Tensor scores(const Tensor& x, const Site&) const;
   Tensor attend(const LlamaAttention&, const Tensor& x, const Places&, const Tensor& mask, size_t layer,
                 LlamaCache*) const;
   LlamaConfig config_;
