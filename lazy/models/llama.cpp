@@ -131,6 +131,7 @@ Tensor Llama::hidden(Arg ids, LlamaCache* cache) const {
   const Places where = places(cache ? cache->length : 0, shape[1]);
   const Tensor seen = seen_mask(cache, shape[1], config_.sliding_window, s);
   Tensor x = model.embed_tokens(std::move(ids));
+  if (config_.embedding_scale != 1) x = x * config_.embedding_scale;
   for (size_t i = 0; i < model.layers.size(); ++i) {
     const LlamaLayer& layer = model.layers[i];
     x = x + attend(layer.self_attn, layer.input_layernorm(x), where, seen, i, cache);

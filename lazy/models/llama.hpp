@@ -20,6 +20,7 @@ struct LlamaConfig {
   int64_t head_dim = 0;        // width of a head; 0: hidden_size / num_attention_heads
   int64_t sliding_window = 0;  // keys less than so many tokens back are seen; 0: all
   double rms_norm_eps = 1e-5, rope_theta = 10000;
+  double embedding_scale = 1;  // what rows of tokens are multiplied by (Gemma's is the root of hidden_size)
   RopeScaling rope_scaling = {};
   Activation hidden_act = Activation::silu;
   bool qkv_bias = false, output_bias = false,
