@@ -142,8 +142,11 @@ std::vector<Handle> expand_attention(const jit::Expanding& e) {
   const Handle weights = seen(r.op(Op::exp, seen(r.op(Op::subtract, x, finite), zero)), zero);
   const Handle sum = r.reduce(Op::sum, weights, {-1}, keepdims);
   const Handle total = r.where(r.op(Op::equal, sum, zero), 1, sum);
+  // Values of 16 bits are multiplied in 16 bits, as queries and keys are: a weight is rounded for it, as others'
+  // attentions of these dtypes do. A kernel for all of this has its own way (jit/ir/attention.hpp).
+  const bool rounds = t == DType::bfloat16 && !e.prefers.fuses_softmax;
   // Dividing the result instead of the weights takes fewer divisions.
-  Handle out = product(weights, v);
+  Handle out = product(rounds ? r.as(work, r.as(t, weights)) : weights, v);
   // With +0 added, -0 is no more a result than where hidden keys are left out (jit/plan/tiling/skips.hpp).
   if (seen_keys) out = r.op(Op::add, out, zero);
   const Handle lse = r.where(r.op(Op::equal, sum, zero), std::numeric_limits<double>::infinity(),
