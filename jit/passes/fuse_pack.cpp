@@ -83,8 +83,8 @@ class Packer {
 
   /// Returns true for a product of a stack of matrices with one that it reads transposed, as the keys of an
   /// attention: its rows are taken block by block, and the transposition should not be done again for each
-  /// block. A side of 16 bits is packed in any case, and the packing transposes as well. (Devices take complete
-  /// matrices as they lie.)
+  /// block. A side of 16 bits is packed in any case, and the packing transposes as well. (Devices take
+  /// complete matrices as they lie.)
   bool reads_right_side_transposed(uint32_t v) const {
     if (!d_.options.host) return false;
     const Shape& left = t_.shape(d_.at(v).operand[0]);

@@ -100,8 +100,8 @@ struct Sees {
   Handle mask, order;
   explicit operator bool() const { return mask || order; }
   Handle both(const Recorder& r) const { return mask && order ? r.both(mask, order) : mask ? mask : order; }
-  /// Returns `h` for keys that are seen, else `other`. One after the other: kernels read the mask and know the
-  /// order, where what is true for both would be made in memory first.
+  /// Returns `h` for keys that are seen, else `other`. One after the other: kernels read the mask and know
+  /// the order, where what is true for both would be made in memory first.
   Handle choose(const Recorder& r, Handle h, const Handle& other) const {
     for (const Handle& seen : {mask, order})
       if (seen) h = r.where(seen, h, other);
@@ -142,8 +142,8 @@ std::vector<Handle> expand_attention(const jit::Expanding& e) {
   const Handle weights = seen(r.op(Op::exp, seen(r.op(Op::subtract, x, finite), zero)), zero);
   const Handle sum = r.reduce(Op::sum, weights, {-1}, keepdims);
   const Handle total = r.where(r.op(Op::equal, sum, zero), 1, sum);
-  // Values of 16 bits are multiplied in 16 bits, as queries and keys are: a weight is rounded for it, as others'
-  // attentions of these dtypes do. A kernel for all of this has its own way (jit/ir/attention.hpp).
+  // Values of 16 bits are multiplied in 16 bits, as queries and keys are: a weight is rounded for it, as
+  // others' attentions of these dtypes do. A kernel for all of this has its own way (jit/ir/attention.hpp).
   const bool rounds = t == DType::bfloat16 && !e.prefers.fuses_softmax;
   // Dividing the result instead of the weights takes fewer divisions.
   Handle out = product(rounds ? r.as(work, r.as(t, weights)) : weights, v);
