@@ -4,6 +4,7 @@
 #include "jit/backend/kept_results.hpp"
 #include "jit/run/execution.hpp"
 #include "support/config.hpp"
+#include "support/file_pages.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -93,6 +94,10 @@ bool Run::take_kept(size_t i) {
   if (!there) {
     launch(i);
     claim.keep(kept.made, unchanging ? Stays::yes : Stays::shared);
+    // What is kept is read in the place of pages of a file.
+    if (file_pages::any())
+      for (const Binding& b : s.operands)
+        if (!b.output) file_pages::give_back(buffer_of(b)->data(), buffer_of(b)->bytes());
   }
   kept.made.clear();
   for (const uint32_t dead : s.dead) release(dead);
@@ -118,6 +123,7 @@ BufferRef Run::packed(const Step& s, const uint64_t* words, const FoldedOperands
   if (kept::ask({kept.words, kept.beside, nullptr, bytes, false}, {&made, 1}, claim) || !claim) return made;
   if (!(made = memory_to_keep(bytes))) return {};
   s.kernel->pack(words, made->data());
+  file_pages::give_back(from->data(), from->bytes());
   claim.keep({&made, 1}, Stays::yes);
   return made;
 }

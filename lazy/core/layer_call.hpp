@@ -14,6 +14,7 @@ struct LayerCall {
   const Arg& x;
   const Tensor& bias;                 // undefined if there is none
   const ConvOptions* conv = nullptr;  // null: of a linear map
+  bool inputs_first = false;          // the weights of a linear map are (in, out), else (out, in)
 };
 
 }  // namespace lazy::detail

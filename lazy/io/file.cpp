@@ -18,6 +18,7 @@
 #include "jit/graph/record.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/unchanging.hpp"
+#include "support/file_pages.hpp"
 #include "lazy/ops/creation.hpp"
 
 namespace lazy::detail {
@@ -156,7 +157,11 @@ std::optional<FileBytes> open_file_if_any(const char* op, const std::string& pat
   if (size > 0 && access == Access::mapped) {
     void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, open.fd, 0);
     if (at == MAP_FAILED) cannot(op, "map", path, text_of(errno), s);
-    std::shared_ptr<const void> owner(at, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
+    std::shared_ptr<const void> owner(at, [size](const void* p) {
+      file_pages::remove(p);
+      ::munmap(const_cast<void*>(p), size);
+    });
+    file_pages::add(at, size);
     return FileBytes{op, path, s, {static_cast<const char*>(at), size}, std::move(owner), nullptr, true};
   }
   if (size > 0 && access == Access::parts) {
@@ -182,11 +187,7 @@ Tensor shared_value(const FileBytes& f, uint64_t offset, DType t, const Shape& s
 }
 
 void forget_pages(const FileBytes& f, uint64_t offset, uint64_t count) {
-  constexpr uintptr_t kPage = 4096;
-  if (!f.mapped) return;
-  const auto begin = reinterpret_cast<uintptr_t>(f.bytes.data()) + offset;
-  const uintptr_t first = (begin + kPage - 1) / kPage * kPage, last = (begin + count) / kPage * kPage;
-  if (last > first) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  if (f.mapped) file_pages::give_back(f.bytes.data() + offset, count);
 }
 
 Tensor copied_value(const FileBytes& f, uint64_t offset, DType t, const Shape& shape, bool columns_first,

@@ -24,9 +24,8 @@ int64_t inner(const GPT2Config& c) { return c.n_inner > 0 ? c.n_inner : 4 * c.n_
 }  // namespace
 
 Conv1D::Conv1D(int64_t inputs, int64_t outputs, const Site& s)
-    : weight(nn::detail::Fresh(nn::LinearOptions{}, s).normal({inputs, outputs}) * kDeviation),
-      bias(zeros({outputs}, float32, {}, s)) {}
-Tensor Conv1D::operator()(Arg x) const { return matmul(std::move(x), weight) + bias; }
+    : TransposedLinear(nn::detail::Fresh(nn::LinearOptions{}, s).normal({inputs, outputs}) * kDeviation,
+                       zeros({outputs}, float32, {}, s), s) {}
 
 GPT2Attention::GPT2Attention(const GPT2Config& c, const Site& s)
     : c_attn(c.n_embd, 3 * c.n_embd, s), c_proj(c.n_embd, c.n_embd, s), heads(c.n_head), dropout(c.dropout) {}

@@ -22,12 +22,8 @@ struct GPT2Config {
 
 using GPT2Cache = KeyValueCache;
 
-/// Returns x weight + bias: a linear layer whose weight (in, out) is transposed.
-struct Conv1D : nn::Module {
-  Parameter weight, bias;
+struct Conv1D : nn::TransposedLinear {
   Conv1D(int64_t inputs, int64_t outputs, const Site&);
-  Tensor operator()(Arg x) const;
-  LAZY_MODULE(weight, bias)
 };
 struct GPT2Attention : nn::Module {
   Conv1D c_attn, c_proj;

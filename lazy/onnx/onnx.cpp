@@ -1,34 +1,12 @@
 #include "lazy/onnx/onnx.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "lazy/onnx/import/compile.hpp"
 #include "lazy/onnx/import/run.hpp"
+#include "lazy/onnx/program.hpp"
 
 namespace lazy::onnx {
-
-/// Holds what copies of a model share.
-struct Program {
-  detail::FileBytes file;  // of which the graph has texts
-  std::unique_ptr<Graph> graph;
-  std::vector<ValueInfo> inputs, outputs;
-  std::vector<bool> needed;              // for each input of the graph: it has no initializer
-  std::vector<std::string> input_names;  // of all inputs of the graph
-  std::vector<std::string> weight_names;
-  MaybeDevice device;
-  int64_t opset = 0;
-  std::vector<std::pair<std::string, std::string>> metadata;
-
-  static Model load(const char* op, detail::FileBytes file, std::optional<std::filesystem::path> folder,
-                    const LoadOptions& options, const Site& s);
-};
-
-/// Holds the inputs that bind() was given, and describes the others.
-struct Bound {
-  std::map<std::string, Value> values;
-  std::vector<ValueInfo> inputs;
-};
 
 namespace {
 
@@ -155,7 +133,11 @@ const std::vector<std::pair<std::string, std::string>>& Model::metadata() const 
 
 void Model::members(nn::Visitor& visitor) {
   visitor.whole(*this, this, sizeof *this);
-  for (size_t i = 0; i < weights_.size(); ++i) visitor.member(program_->weight_names[i], weights_[i]);
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    const std::string& name = program_->weight_names[i];
+    if (i < quantised_.size() && quantised_[i].defined()) visitor.member(name, quantised_[i]);
+    else visitor.member(name, weights_[i]);
+  }
 }
 
 std::vector<Tensor> Model::run(const NamedTensors& inputs, const Site& s) const {
@@ -181,7 +163,7 @@ std::vector<Tensor> Model::run(const NamedTensors& inputs, const Site& s) const 
       throw Error("onnx: the model has no input '" + name + "'", s);
   // Constants go where the inputs are, so that a model that was moved works on.
   const MaybeDevice device = inputs.empty() ? p.device : MaybeDevice(inputs.begin()->second.device(s));
-  const Environment environment{{s, device}, weights_};
+  const Environment environment{{s, device}, weights_, quantised_};
   std::vector<Value> results = run_graph(*p.graph, environment, std::move(values));
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < results.size(); ++i) {

@@ -26,6 +26,11 @@
 #include "lazy/core/named.hpp"
 #include "lazy/nn/modules/module.hpp"
 
+namespace lazy::quant {
+struct Change;
+struct Config;
+}  // namespace lazy::quant
+
 namespace lazy::onnx {
 
 /// Holds an extent: a number, the name of a dynamic one, or an empty name for one of which nothing is said.
@@ -83,10 +88,14 @@ class Model : public nn::Module {
 
  private:
   friend struct Program;
+  friend std::vector<quant::Change> quantize_(Model&, const quant::Config&, Site);
   std::vector<Tensor> run(const NamedTensors& inputs, const Site&) const;
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const Bound> bound_;  // null: no input is given
   std::vector<Tensor> weights_;         // by the program's numbers
+  /// Has by the same numbers, unless it is empty, the weights that quantize_() made integers of. Those have
+  /// no values in weights_, others are undefined here.
+  std::vector<Parameter> quantised_;
 };
 
 /// Loads a model. IoError, with the byte, for a file that is no such model; Error that lists all that is not

@@ -5,6 +5,7 @@
 #include "lazy/core/build.hpp"
 #include "lazy/core/planes.hpp"
 #include "lazy/core/policy.hpp"
+#include "lazy/core/recipe.hpp"
 
 namespace lazy {
 namespace {
@@ -119,7 +120,14 @@ Handle product_of(const char* name, const Handle& a, const Handle& b, const Site
 }
 }  // namespace
 
-Tensor matmul(Arg a, Arg b, MaybeDType dtype) { return product("matmul", a, b, dtype); }
+Tensor matmul(Arg a, Arg b, MaybeDType dtype) {
+  if (!dtype.given) {
+    const Tensor no_bias;
+    const LayerCall call{.function = "matmul", .x = a, .bias = no_bias, .inputs_first = true};
+    if (Tensor y = recorded_by_weights(b, call); y.defined()) return y;
+  }
+  return product("matmul", a, b, dtype);
+}
 
 Tensor dot(Arg a, Arg b) {
   if (shape_of("dot", a).empty() || shape_of("dot", b).empty()) {

@@ -6,6 +6,7 @@
 #include "lazy/nn/functional/linear.hpp"
 #include "lazy/nn/modules/text.hpp"
 #include "lazy/ops/creation.hpp"
+#include "lazy/ops/matmul.hpp"
 #include "lazy/ops/views.hpp"
 
 namespace lazy::quant {
@@ -19,13 +20,14 @@ Tensor number(double v, Device d) { return full({}, v, float32, d); }
 }  // namespace
 
 ObservedWeight::ObservedWeight(const Scheme& weights, Activations activations, Prepare prepare, Range range,
-                               Rounding rounding, double balance, Device device)
+                               Rounding rounding, double balance, Device device, bool inputs_first)
     : scheme_(weights),
       activations_(activations),
       prepare_(prepare),
       range_(range),
       rounding_(rounding),
       balance_(balance),
+      inputs_first_(inputs_first),
       least_(number(0, device)),
       most_(number(0, device)),
       seen_(number(0, device)),
@@ -90,7 +92,7 @@ void ObservedWeight::observe(const Tensor& x, const Site& s) {
 
 Tensor ObservedWeight::forward(const std::vector<Tensor>& x, Site s) {
   if (prepare_ == Prepare::calibrate) return x[0];
-  Tensor w = x[0];
+  Tensor w = inputs_first_ ? matrix_transpose(Arg(x[0], s)) : x[0];
   const Shape shape = w.shape(s);
   if (scheme_.granularity == Granularity::group)
     w = reshape(Arg(w, s), Shape{shape[0], numel(shape) / shape[0]});
@@ -99,10 +101,12 @@ Tensor ObservedWeight::forward(const std::vector<Tensor>& x, Site s) {
     const no_grad scope;
     a = affine_of(w, scheme_, s);
   }
-  return reshape(Arg(fake_quantize(w, a, scheme_, s), s), shape);
+  const Tensor near = reshape(Arg(fake_quantize(w, a, scheme_, s), s), shape);
+  return inputs_first_ ? matrix_transpose(Arg(near, s)) : near;
 }
 
 Tensor ObservedWeight::layer(const LayerCall& call, const std::vector<Tensor>& x, Site s) {
+  if (call.inputs_first != inputs_first_) return {};
   const Handle& given = call.x.handle();
   if (prepare_ == Prepare::calibrate && given && !call.conv && is_float(given->dtype) &&
       !given->shape.empty() && numel(given->shape) > 0) {
@@ -135,6 +139,7 @@ Tensor ObservedWeight::layer(const LayerCall& call, const std::vector<Tensor>& x
     seen = reshape(Arg(image, s), Shape{numel(shape) / shape.back(), shape.back()});
   const Tensor rounded = reshape(Arg(fake_quantize(seen, a, how, s), s), shape);
   const Tensor w = forward(x, s);
+  if (inputs_first_) return matmul(Arg(rounded, s), Arg(w, s));
   if (!call.conv) return lazy::linear(Arg(rounded, s), Arg(w, s), call.bias);
   return lazy::conv(Arg(rounded, s), Arg(w, s), *call.conv);
 }

@@ -18,7 +18,8 @@ enum class Prepare : uint8_t { calibrate, train };
 /// Is a parametrization with one part, the weights. It sees what linear maps and convolutions are given.
 class ObservedWeight final : public nn::utils::parametrize::Parametrization {
  public:
-  ObservedWeight(const Scheme& weights, Activations, Prepare, Range, Rounding, double balance, Device);
+  ObservedWeight(const Scheme& weights, Activations, Prepare, Range, Rounding, double balance, Device,
+                 bool inputs_first = false);
 
   const Scheme& scheme() const { return scheme_; }
   Activations activations() const { return activations_; }
@@ -52,6 +53,7 @@ class ObservedWeight final : public nn::utils::parametrize::Parametrization {
   Range range_;
   Rounding rounding_;
   double balance_;
+  bool inputs_first_;           // the weights are (in, out)
   Tensor least_, most_, seen_;  // (), float32: the range so far, and 1 if there is one, else 0
   Histogram histogram_;         // of ranges that count in bins
   Tensor products_, columns_;

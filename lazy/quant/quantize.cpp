@@ -13,7 +13,6 @@ namespace lazy::quant {
 namespace {
 
 namespace parametrize = nn::utils::parametrize;
-constexpr const char* kWeight = "weight";
 
 bool fits(std::string_view pattern, std::string_view name) {
   if (pattern.empty()) return name.empty();
@@ -23,45 +22,56 @@ bool fits(std::string_view pattern, std::string_view name) {
          fits(pattern.substr(1), name.substr(1));
 }
 
-/// Returns the weights of a layer that can be quantised; null for other modules.
-Parameter* weights_of(nn::Module& m, const Config& config) {
-  if (auto* const l = dynamic_cast<nn::Linear*>(&m)) return &l->weight;
-  if (auto* const c = dynamic_cast<nn::Conv1d*>(&m)) return &c->weight;
-  if (auto* const c = dynamic_cast<nn::Conv2d*>(&m)) return &c->weight;
-  if (auto* const c = dynamic_cast<nn::Conv3d*>(&m)) return &c->weight;
-  if (auto* const e = dynamic_cast<nn::Embedding*>(&m); e && config.embeddings) return &e->weight;
-  return nullptr;
+/// Points to the weights of a layer that can be quantised; to none in other modules.
+struct LayerWeights {
+  Parameter* parameter = nullptr;
+  bool inputs_first = false;  // they are (in, out)
+};
+LayerWeights weights_of(nn::Module& m, const Config& config) {
+  if (auto* const l = dynamic_cast<nn::Linear*>(&m)) return {&l->weight};
+  if (auto* const l = dynamic_cast<nn::TransposedLinear*>(&m)) return {&l->weight, true};
+  if (auto* const c = dynamic_cast<nn::Conv1d*>(&m)) return {&c->weight};
+  if (auto* const c = dynamic_cast<nn::Conv2d*>(&m)) return {&c->weight};
+  if (auto* const c = dynamic_cast<nn::Conv3d*>(&m)) return {&c->weight};
+  if (auto* const e = dynamic_cast<nn::Embedding*>(&m); e && config.embeddings) return {&e->weight};
+  return {};
 }
 
 struct Layer {
   std::string name;
-  nn::Module* module;
   Parameter* weights;
+  bool inputs_first;  // the weights are (in, out)
+  bool training;      // the layer is
   Config config;
+  /// Returns the weights with the outputs' axis first.
+  Tensor outputs_first(const Site& s) const {
+    return inputs_first ? matrix_transpose(Arg(*weights, s)) : Tensor(*weights);
+  }
 };
 
+void check_config(const char* function, const Config& c, const Site& s) {
+  check(function, c.weights, s);
+  if (!(c.balance >= 0 && c.balance <= 1))
+    lazy::detail::fail<Error>(function, "a balance of " + std::to_string(c.balance) + " is not from 0 to 1",
+                              s);
+  if (c.balance > 0 && c.activations == Activations::fixed && c.range != Range::min_max)
+    lazy::detail::fail<Error>(function, "balanced activations are fixed by Range::min_max", s);
+  if (c.weights.is_float8() && (c.activations != Activations::none || c.rounding != Rounding::nearest))
+    lazy::detail::fail<Error>(
+        function, "floats of 8 bits are rounded to the nearest, and multiply activations as they are", s);
+}
+
 std::vector<Layer> layers_of(const char* function, nn::Module& model, const Rules& rules, const Site& s) {
-  for (const Rule& r : rules) {
-    if (!r.config) continue;
-    check(function, r.config->weights, s);
-    if (!(r.config->balance >= 0 && r.config->balance <= 1))
-      lazy::detail::fail<Error>(
-          function, "a balance of " + std::to_string(r.config->balance) + " is not from 0 to 1", s);
-    if (r.config->balance > 0 && r.config->activations == Activations::fixed &&
-        r.config->range != Range::min_max)
-      lazy::detail::fail<Error>(function, "balanced activations are fixed by Range::min_max", s);
-    if (r.config->weights.is_float8() &&
-        (r.config->activations != Activations::none || r.config->rounding != Rounding::nearest))
-      lazy::detail::fail<Error>(
-          function, "floats of 8 bits are rounded to the nearest, and multiply activations as they are", s);
-  }
+  for (const Rule& r : rules)
+    if (r.config) check_config(function, *r.config, s);
   std::vector<Layer> all;
   for (auto& [name, module] : model.named_modules())
     for (const Rule& r : rules) {
       if (!fits(r.pattern, name) || (r.where && !r.where(*module))) continue;
-      Parameter* const w = r.config ? weights_of(*module, *r.config) : nullptr;
-      if (w && !w->parametrized() && w->defined() && numel(w->shape(s)) > 0)
-        all.push_back({name, module, w, *r.config});
+      const LayerWeights w = r.config ? weights_of(*module, *r.config) : LayerWeights();
+      if (w.parameter && !w.parameter->parametrized() && w.parameter->defined() &&
+          numel(w.parameter->shape(s)) > 0)
+        all.push_back({name, w.parameter, w.inputs_first, module->training(), *r.config});
       break;
     }
   return all;
@@ -100,14 +110,24 @@ Tensor factor_of(const Tensor& weights, const Tensor& columns, double balance, c
   return f.tensor(where(most == 0.0, 1.0, by).handle()).eval(s);
 }
 
+/// Throws Error for a config that asks for what prepare_() finds.
+void check_needs_nothing(const std::string& name, const Config& c, const Site& s) {
+  const char* const missing = c.activations == Activations::fixed ? "fixed activations of "
+                              : c.rounding == Rounding::second_order || c.balance > 0 ? "what is given to "
+                                                                                      : nullptr;
+  if (missing)
+    lazy::detail::fail<Error>("quantize_",
+                              missing + name + " has to be found first: prepare_(), then convert_()", s);
+}
+
 /// Has the layer multiply by integers, and returns what that saved.
 Change quantize_layer(const Layer& l, const Seen& seen, const Site& s) {
   Change c{l.name, l.config, bytes_of(*l.weights, s), 0};
   QuantizedWeight weight(l.config.weights, l.weights->shape(s), l.weights->dtype(s), l.config.activations,
-                         seen.input_scale, seen.input_factor);
+                         seen.input_scale, seen.input_factor, l.inputs_first);
   RoundedWeights rounded;
   if (seen.products.defined()) {
-    Tensor w = *l.weights, products = seen.products;
+    Tensor w = l.outputs_first(s), products = seen.products;
     if (seen.input_factor.defined()) {
       const Tensor& factor = seen.input_factor;
       w = divide(Arg(w, s), Arg(factor, s));
@@ -116,7 +136,7 @@ Change quantize_layer(const Layer& l, const Seen& seen, const Site& s) {
     rounded = round_second_order(w, products, l.config.weights, s);
   }
   const bool packed = weight.packed();
-  parametrize::register_parametrization(*l.module, kWeight, std::move(weight), false, s);
+  parametrize::detail::add(*l.weights, parametrize::detail::item_of(std::move(weight)), false, l.training, s);
   parametrize::ParametrizationList& list = parametrize::parametrizations(*l.weights, s);
   if (rounded.integers.defined()) replace(list, rounded, packed, s);
   for (size_t i = 0; i < list.parts(); ++i) {
@@ -156,18 +176,18 @@ std::string to_string(const Config& c) {
 std::vector<Change> quantize_(nn::Module& model, const Rules& rules, Site s) {
   const no_grad scope;
   const std::vector<Layer> layers = layers_of("quantize_", model, rules, s);
-  for (const Layer& l : layers) {
-    const char* const missing = l.config.activations == Activations::fixed ? "fixed activations of "
-                                : l.config.rounding == Rounding::second_order || l.config.balance > 0
-                                    ? "what is given to "
-                                    : nullptr;
-    if (missing)
-      lazy::detail::fail<Error>("quantize_",
-                                missing + l.name + " has to be found first: prepare_(), then convert_()", s);
-  }
+  for (const Layer& l : layers) check_needs_nothing(l.name, l.config, s);
   std::vector<Change> done;
   for (const Layer& l : layers) done.push_back(quantize_layer(l, {}, s));
   return done;
+}
+
+Change detail::quantize_parameter(Parameter& weights, const std::string& name, const Config& config,
+                                  bool inputs_first, const Site& s) {
+  const no_grad scope;
+  check_config("quantize_", config, s);
+  check_needs_nothing(name, config, s);
+  return quantize_layer({name, &weights, inputs_first, false, config}, {}, s);
 }
 
 std::vector<Change> quantize_(nn::Module& model, const Config& config, Site s) {
@@ -183,8 +203,9 @@ std::vector<std::string> prepare_(nn::Module& model, const Rules& rules, Prepare
   for (const Layer& l : layers) {
     ObservedWeight observed(l.config.weights, l.config.activations, prepare,
                             prepare == Prepare::train ? Range::moving_average : l.config.range,
-                            l.config.rounding, l.config.balance, l.weights->device(s));
-    parametrize::register_parametrization(*l.module, kWeight, std::move(observed), false, s);
+                            l.config.rounding, l.config.balance, l.weights->device(s), l.inputs_first);
+    parametrize::detail::add(*l.weights, parametrize::detail::item_of(std::move(observed)), false, l.training,
+                             s);
     names.push_back(l.name);
   }
   return names;
@@ -202,14 +223,19 @@ std::vector<Change> convert_(nn::Module& model, Site s) {
   };
   std::vector<Found> all;
   for (auto& [name, module] : model.named_modules()) {
-    Parameter* const w = weights_of(*module, {.embeddings = true});
+    const auto [w, inputs_first] = weights_of(*module, {.embeddings = true});
     if (!w || !w->parametrized()) continue;
     const auto* const observed =
         dynamic_cast<const ObservedWeight*>(&parametrize::parametrizations(*w, s)[0]);
     if (!observed) continue;
-    Found f{{name, module, w, {.weights = observed->scheme(), .activations = observed->activations()}}, {}};
+    Found f{{name,
+             w,
+             inputs_first,
+             module->training(),
+             {.weights = observed->scheme(), .activations = observed->activations()}},
+            {}};
     if (observed->activations() == Activations::fixed) f.seen.input_scale = observed->input_scale(s);
-    const bool linear = dynamic_cast<nn::Linear*>(module);
+    const bool linear = inputs_first || dynamic_cast<nn::Linear*>(module);
     const bool second = linear && observed->rounding() == Rounding::second_order,
                balanced = linear && observed->balance() > 0;
     if ((second && !observed->products().defined()) || (balanced && !observed->columns().defined()))
@@ -217,7 +243,7 @@ std::vector<Change> convert_(nn::Module& model, Site s) {
     if (second) f.seen.products = observed->products();
     if (balanced) {
       const Tensor& columns = observed->columns();
-      f.seen.input_factor = factor_of(Tensor(*w), columns, observed->balance(), s);
+      f.seen.input_factor = factor_of(f.layer.outputs_first(s), columns, observed->balance(), s);
       if (f.seen.input_scale.defined()) {
         const Tensor most = max(multiply(Arg(columns, s), Arg(f.seen.input_factor, s)));
         f.seen.input_scale = affine_of(most, most, kActivationScheme, s).scale;

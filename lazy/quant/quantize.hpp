@@ -75,10 +75,10 @@ struct Change {
   int64_t bytes_before = 0, bytes_after = 0;  // of the weights
 };
 
-/// Quantises the weights of linear maps and convolutions, and returns what was done, in order. Weights that
-/// have a parametrization already are left as they are. Error for activations that are fixed, and
-/// for rounding by second order and balance: these need prepare_(); Error for rounded activations, or
-/// rounding by second order, beside floats of 8 bits. Nothing changes if it throws.
+/// Quantises the weights of linear maps (GPT-2's, which lie transposed, too) and convolutions, and returns
+/// what was done, in order. Weights that have a parametrization already are left as they are. Error for
+/// activations that are fixed, and for rounding by second order and balance: these need prepare_(); Error for
+/// rounded activations, or rounding by second order, beside floats of 8 bits. Nothing changes if it throws.
 std::vector<Change> quantize_(nn::Module& model, const Rules&, Site = Site::current());
 std::vector<Change> quantize_(nn::Module& model, const Config&, Site = Site::current());
 
@@ -91,5 +91,12 @@ std::vector<std::string> prepare_(nn::Module& model, const Config&, Prepare = Pr
 /// Quantises the layers that were prepared. Error if one of fixed activations, or whose weights are rounded
 /// by what it is given, has seen nothing.
 std::vector<Change> convert_(nn::Module& model, Site = Site::current());
+
+namespace detail {
+/// Does to one parameter, which a linear map or a convolution multiplies by, what quantize_() does to a
+/// layer's. `inputs_first`: it is (in, out), and the right operand of matmul(). Internal to lazy/.
+Change quantize_parameter(Parameter& weights, const std::string& name, const Config&, bool inputs_first,
+                          const Site&);
+}  // namespace detail
 
 }  // namespace lazy::quant

@@ -40,13 +40,14 @@ Tensor with_bias(const Formula& f, const Term& y, const Tensor& bias, const Shap
 
 QuantizedWeight::QuantizedWeight(const Scheme& scheme, const Shape& shape, DType dtype,
                                  Activations activations, const Tensor& input_scale,
-                                 const Tensor& input_factor)
+                                 const Tensor& input_factor, bool inputs_first)
     : scheme_(scheme),
-      shape_(shape),
+      shape_(inputs_first ? Shape{shape[1], shape[0]} : shape),
       dtype_(dtype),
       activations_(activations),
       input_scale_(input_scale),
-      input_factor_(input_factor) {}
+      input_factor_(input_factor),
+      inputs_first_(inputs_first) {}
 
 void QuantizedWeight::members(nn::Visitor& v) {
   v.whole(*this, this, sizeof *this);
@@ -65,14 +66,15 @@ Tensor QuantizedWeight::forward(const std::vector<Tensor>& x, Site s) {
   Handle h = all.handle();
   if (scheme_.granularity == Granularity::group) h = r.part(h, 1, 0, row_length());
   if (input_factor_.defined()) h = r.op(Op::multiply, h, r.as(h->dtype, input_factor_.handle()));
-  return r.tensor(r.as(dtype_, r.reshape(h, shape_)));
+  const Tensor w = r.tensor(r.as(dtype_, r.reshape(h, shape_)));
+  return inputs_first_ ? matrix_transpose(Arg(w, s)) : w;
 }
 
 std::optional<std::vector<Tensor>> QuantizedWeight::right_inverse(const Tensor& value, Site s) {
   const Recorder r{"quantize", s};
-  Tensor given = value;
+  Tensor given = inputs_first_ ? matrix_transpose(Arg(value, s)) : value;
   if (input_factor_.defined()) {
-    const Handle h = Operand(r.name, Arg(value, s)).take();
+    const Handle h = Operand(r.name, Arg(given, s)).take();
     given = r.tensor(r.op(Op::divide, h, r.as(h->dtype, input_factor_.handle())));
   }
   if (scheme_.granularity == Granularity::group) {
@@ -89,7 +91,7 @@ std::optional<std::vector<Tensor>> QuantizedWeight::right_inverse(const Tensor& 
 
 Tensor QuantizedWeight::layer(const LayerCall& call, const std::vector<Tensor>& x, Site s) {
   const Handle& given = call.x.handle();
-  if (!given || !is_float(given->dtype)) return {};
+  if (!given || !is_float(given->dtype) || call.inputs_first != inputs_first_) return {};
   if (detail::RecordsForExport::on()) return exported(call, x, s);
   if (scheme_.is_float8()) return {};
   if (activations_ != Activations::none && !gradients_paused && is_tracked(given)) return {};
@@ -174,6 +176,7 @@ Tensor QuantizedWeight::exported(const LayerCall& call, const std::vector<Tensor
   Tensor w, given(call.x.handle());
   if (scheme_.granularity == Granularity::group || scheme_.is_float8()) {
     w = forward(x, s);
+    if (inputs_first_) w = matrix_transpose(Arg(w, s));
     if (input_factor_.defined()) w = divide(Arg(w, s), Arg(input_factor_, s));
   } else {
     const Tensor integers = x[kIntegers];

@@ -18,11 +18,12 @@ enum class Activations : uint8_t { none, dynamic, fixed };
 inline constexpr Scheme kActivationScheme{.granularity = Granularity::tensor};
 
 /// Is a parametrization whose parts are integers, scales and, of an affine scheme, zero points. Unsigned
-/// integers of 4 bits in groups are packed two in a byte.
+/// integers of 4 bits in groups are packed two in a byte. The parts are always of weights whose first axis is
+/// that of the outputs; those of (in, out) are transposed.
 class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
  public:
   QuantizedWeight(const Scheme&, const Shape& shape, DType dtype, Activations, const Tensor& input_scale = {},
-                  const Tensor& input_factor = {});
+                  const Tensor& input_factor = {}, bool inputs_first = false);
 
   const Scheme& scheme() const { return scheme_; }
   Activations activations() const { return activations_; }
@@ -51,13 +52,14 @@ class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
   Tensor exported(const lazy::detail::LayerCall&, const std::vector<Tensor>& x, const Site& s);
 
   Scheme scheme_;
-  Shape shape_;  // of the value
+  Shape shape_;  // of the value, or of its transpose if inputs_first_
   DType dtype_;
   Activations activations_;
   Tensor input_scale_;  // (), float32, if activations are `fixed`
   /// (depth), float32, of a linear map whose weights and activations are balanced: what it is given is
   /// multiplied by this, and its integers stand for the weights divided by it. Else undefined.
   Tensor input_factor_;
+  bool inputs_first_;  // the value is (in, out)
 };
 
 }  // namespace lazy::quant

@@ -43,7 +43,7 @@ std::vector<int64_t> checked_prompt(const CausalModel& model, const Tokenizer& t
   if (o.beams < 1) fail("beams is " + std::to_string(o.beams) + ", expected 1 or more");
   if (o.max_new_tokens < 0)
     fail("max_new_tokens is " + std::to_string(o.max_new_tokens) + ", expected 0 or more");
-  std::vector<int64_t> ids = tokenizer.encode(prompt, {}, s).ids;
+  std::vector<int64_t> ids = tokenizer.encode(prompt, {.special_tokens = o.special_tokens}, s).ids;
   if (ids.empty() && tokenizer.bos(s)) ids.push_back(*tokenizer.bos(s));
   if (ids.empty()) fail("the prompt has no tokens, expected one at least");
   for (const int64_t id : ids)

@@ -17,6 +17,7 @@ namespace lazy::text {
 
 struct TextOptions {
   Sampling sampling = {};
+  bool special_tokens = true;  // those that the tokenizer puts around a prompt; a chat template's has its own
   int64_t max_new_tokens = 128;        // fewer where the model has no more positions
   std::vector<std::string> stop = {};  // texts that end it, and are no part of it
   int64_t beams = 1;                   // of more than 1 the best continuation is taken, and nothing is drawn

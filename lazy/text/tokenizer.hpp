@@ -83,7 +83,8 @@ class Tokenizer {
   std::optional<int64_t> eos(Site s = Site::current()) const;
   std::optional<int64_t> pad(Site s = Site::current()) const;
   std::optional<int64_t> unk(Site s = Site::current()) const;
-  /// Returns the chat template of tokenizer_config.json, unread; an empty text if there is none.
+  /// Returns the chat template, for ChatTemplate (chat_template.hpp): that of chat_template.jinja beside the
+  /// file, else of tokenizer_config.json, of several the one named default; an empty text if there is none.
   std::string chat_template(Site s = Site::current()) const;
 
  private:

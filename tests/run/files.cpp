@@ -128,6 +128,9 @@ int main(int, char** argv) {
   write_png(folder + "/half.png", picture);
   write("sound.wav", sound());
   write_gpt2("gpt2", 32, std::string(argv[2]) + "/gpt2.json");
+  write("gpt2/chat_template.jinja",
+        "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}{% if add_generation_prompt "
+        "%}<assistant>{% endif %}\n");
   write_gpt2("gpt2_long", 100000, std::string(argv[2]) + "/plain_bpe.json");  // which knows no end of a text
   write("labels.txt", "cat\ndog\n");
   return 0;

@@ -11,7 +11,7 @@ set(rooms
     lazy/core lazy/ops lazy/indexing lazy/linalg lazy/random lazy/formula lazy/complex lazy/fft lazy/autograd lazy/insight lazy/io lazy/io/wire lazy/nn/functional
     lazy/nn/modules lazy/nn lazy/quant lazy/inference lazy/optim lazy/amp lazy/distributed/sums lazy/distributed/engines lazy/distributed/engines/gloo lazy/distributed/engines/mpi lazy/distributed lazy/data lazy/plot lazy/training lazy/models lazy/onnx/model lazy/onnx/ops
     lazy/onnx/import lazy/onnx/export lazy/onnx lazy/pretrained/gguf lazy/pretrained
-    lazy/text/unicode lazy/text/model lazy/text/pipeline lazy/text/files lazy/text lazy)
+    lazy/text/unicode lazy/text/model lazy/text/pipeline lazy/text/files lazy/text/chat lazy/text lazy)
 # Lists rooms that include nothing of each other, though one comes first in the list.
 set(apart "backends/vector.* backends/reference" "backends/cuda.* backends/reference" "backends/cuda.* backends/cpu")
 

@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "lazy/text/chat_template.hpp"
 #include "tests/common/folder.hpp"
 #include "tests/common/thrown.hpp"
 #include "tests/text/cases.hpp"
@@ -78,6 +79,23 @@ BOOST_AUTO_TEST_CASE(tokens_have_names) {
   BOOST_TEST(!t.bos());
   BOOST_TEST(t.decode(std::vector<int64_t>{0, 2, 99, 3}) == "a b");
   BOOST_TEST(t.decode(std::vector<int64_t>{0, 2}, {.skip_special = false}) == "[PAD] a");
+}
+
+BOOST_AUTO_TEST_CASE(chat_templates_lie_in_several_places) {
+  test::Folder folder;
+  const auto config = [&](const std::string& of_template) {
+    write_file(folder / "tokenizer_config.json",
+               R"({"bos_token":"a","eos_token":"b","pad_token":null,"chat_template":)" + of_template + "}");
+  };
+  const auto prompt = [&] { return text::ChatTemplate(words(folder)).apply({{"user", "hi"}}); };
+  config(R"("{{ bos_token + messages[0].content + eos_token }}{{ pad_token is defined }}")");
+  BOOST_TEST(prompt() == "ahibFalse");
+  config(R"([{"name":"tool_use","template":"x"},{"name":"default","template":"y"}])");
+  BOOST_TEST(prompt() == "y");
+  write_file(folder / "chat_template.jinja", "z{{ messages | length }}\n");
+  BOOST_TEST(prompt() == "z1");
+  test::Folder none;
+  BOOST_TEST(says(error_of([&] { text::ChatTemplate(words(none)); }), "the tokenizer has no chat template"));
 }
 
 BOOST_AUTO_TEST_CASE(a_config_names_special_tokens) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <iostream>
 
+#include "lazy/text/chat_template.hpp"
 #include "lazy/text/generate_text.hpp"
 #include "support/text.hpp"
 #include "tools/run/measure.hpp"
@@ -48,18 +49,27 @@ const char* name_of(text::Finish f) {
   }
 }
 
+/// Returns the prompt of a conversation, as the chat template says.
+std::string prompt_of(const text::Tokenizer& tokenizer, const GenerateOptions& o) {
+  std::vector<text::ChatMessage> messages;
+  if (o.system) messages.push_back({"system", *o.system});
+  messages.push_back({"user", *o.chat});
+  return text::ChatTemplate(tokenizer, Site()).apply(messages, {.add_generation_prompt = true}, Site());
+}
+
 }  // namespace
 
 Json generate(const std::filesystem::path& path, MaybeDType dtype, const GenerateOptions& o) {
   std::error_code none;
   if (!std::filesystem::is_directory(path, none) && !has_ending(path.string(), ".gguf"))
-    throw UsageError("--generate: '" + path.string() +
+    throw UsageError(std::string(o.chat ? "--chat" : "--generate") + ": '" + path.string() +
                      "' is no folder of a model with its tokenizer, and no file .gguf");
   const auto begin = Clock::now();
   pretrained::Model model = pretrained::load(path, {.dtype = dtype}, Site());
-  if (o.int8) quantise(model);
+  if (o.int8 != Int8::none) quantise(model, o.int8);
   const text::CausalModel causal(model, Site());
   const text::Tokenizer tokenizer = text::load_tokenizer(path, Site());
+  const std::string prompt = o.chat ? prompt_of(tokenizer, o) : *o.prompt;
   const auto loaded = Clock::now();
   Generator generator(o.seed);
   std::vector<Clock::time_point> times;
@@ -69,12 +79,13 @@ Json generate(const std::filesystem::path& path, MaybeDType dtype, const Generat
     if (!o.quiet) std::cout << added << std::flush;
     return !interrupted && std::cout.good();
   };
-  const text::GeneratedText out = text::generate_text(causal, tokenizer, *o.prompt,
+  const text::GeneratedText out = text::generate_text(causal, tokenizer, prompt,
                                                       {.sampling = {.temperature = o.temperature,
                                                                     .greedy = o.greedy,
                                                                     .top_k = o.top_k,
                                                                     .top_p = o.top_p,
                                                                     .min_p = o.min_p},
+                                                       .special_tokens = !o.chat,
                                                        .max_new_tokens = o.max_tokens,
                                                        .stop = o.stop,
                                                        .beams = o.beams,
@@ -83,6 +94,7 @@ Json generate(const std::filesystem::path& path, MaybeDType dtype, const Generat
                                                       Site());
   if (!o.quiet) std::cout << std::endl;
   Json j;
+  if (o.chat) j["prompt"] = prompt;
   j["text"] = out.text;
   j["prompt_tokens"] = out.prompt_tokens;
   j["tokens"] = out.tokens.size();

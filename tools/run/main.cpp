@@ -27,7 +27,8 @@ enum Status { kDone = 0, kDiffers = 1, kUsage = 2, kFailed = 3 };
 
 struct Options {
   std::string model, json, device, dtype, picture;
-  bool show = false, bench = false, int8 = false;
+  bool show = false, bench = false;
+  tool::Int8 int8 = tool::Int8::none;
   int threads = 0;
   tool::InputOptions inputs;
   tool::OutputOptions outputs;
@@ -58,10 +59,10 @@ void draw_shares(const Options& o, const Json& bench) {
 }
 
 /// Quantises the model, and says what its outputs differ by.
-void use_int8(tool::Model& model, const NamedTensors& inputs, bool quiet, Json& all) {
+void use_int8(tool::Model& model, tool::Int8 how, const NamedTensors& inputs, bool quiet, Json& all) {
   const NamedTensors before = model(inputs);
   for (const auto& [name, t] : before) Tensor(t).eval();
-  const tool::Quantised q = model.quantise();
+  const tool::Quantised q = model.quantise(how);
   all["int8"] = {{"layers", q.layers},
                  {"bytes_before", q.bytes_before},
                  {"bytes_after", q.bytes_after},
@@ -73,14 +74,15 @@ void use_int8(tool::Model& model, const NamedTensors& inputs, bool quiet, Json& 
   for (const Json& d : all["int8"]["outputs"])
     std::cout << "  " << d["output"].get<std::string>() << "  differs by "
               << text::formatted("%.3g", d["relative"].get<double>()) << " of its norm, "
-              << text::formatted("%.3g", d["largest"].get<double>()) << " at most\n";
+              << text::formatted("%.3g", d["largest"].get<double>()) << " at most, cosine "
+              << text::formatted("%.6f", d["cosine"].get<double>()) << '\n';
 }
 
 /// Runs the model, and does with the outputs what the command line says. Returns false if a check fails.
 bool run(tool::Model& model, const Options& o, Json& all) {
   const bool quiet = o.json == "-";
   const NamedTensors inputs = tool::make_inputs(model, o.inputs);
-  if (o.int8) use_int8(model, inputs, quiet, all);
+  if (o.int8 != tool::Int8::none) use_int8(model, o.int8, inputs, quiet, all);
   // Measured first: a call before would have compiled what the first one is measured for.
   if (o.bench) {
     const double load_ms = all["load_ms"];
@@ -121,8 +123,8 @@ Status write_text(Options o) {
 }
 
 Status work(const Options& o) {
-  if (o.generate.prompt) return write_text(o);
-  if (o.int8 && !o.bench && o.inputs.given.empty())
+  if (o.generate.prompt || o.generate.chat) return write_text(o);
+  if (o.int8 != tool::Int8::none && !o.bench && o.inputs.given.empty())
     throw tool::UsageError("--int8: needs inputs, --bench or --generate");
   const std::unique_ptr<tool::ModelFile> file = tool::open_model(o.model);
   const bool shows = o.show || (!o.bench && o.inputs.given.empty());
@@ -206,14 +208,25 @@ void add_options(CLI::App& app, Options& o) {
       ->type_name("FILE");
 }
 
+constexpr const char* kOfGeneration[] = {"--max-tokens", "--temperature", "--top-k", "--top-p",
+                                         "--min-p",      "--greedy",      "--stop",  "--beams"};
+
 void add_generation(CLI::App& app, Options& o) {
   tool::GenerateOptions& g = o.generate;
   app.add_option("--generate", g.prompt,
                  "go on with a text, by the model and the tokenizer of a folder or a "
                  "file .gguf; the other options for a run have no effect then")
       ->type_name("TEXT");
+  app.add_option(
+         "--chat", g.chat,
+         "answer a text of a user: like --generate, with the prompt that the model's chat template makes")
+      ->type_name("TEXT")
+      ->excludes("--generate");
+  app.add_option("--system", g.system, "what the conversation begins with, of the role system")
+      ->type_name("TEXT")
+      ->needs("--chat");
   const auto add = [&](const char* name, auto& to, const char* help) {
-    return app.add_option(name, to, help)->capture_default_str()->needs(app.get_option("--generate"));
+    return app.add_option(name, to, help)->capture_default_str();
   };
   add("--max-tokens", g.max_tokens, "new tokens at most")->check(CLI::NonNegativeNumber);
   add("--temperature", g.temperature, "scores are divided by it; 0: always the most probable token")
@@ -224,10 +237,15 @@ void add_generation(CLI::App& app, Options& o) {
       ->check(CLI::Range(0.0, 1.0));
   add("--min-p", g.min_p, "draw among tokens of at least this part of the largest probability")
       ->check(CLI::Range(0.0, 1.0));
-  app.add_flag("--greedy", g.greedy, "always the most probable token")->needs(app.get_option("--generate"));
+  app.add_flag("--greedy", g.greedy, "always the most probable token");
   add("--stop", g.stop, "a text that ends it; may be given several times")->allow_extra_args(false);
   add("--beams", g.beams, "follow so many continuations and take the best; nothing is drawn")
       ->check(CLI::PositiveNumber);
+  app.final_callback([&app] {
+    if (app.count("--generate") + app.count("--chat") > 0) return;
+    for (const char* option : kOfGeneration)
+      if (app.count(option) > 0) throw CLI::RequiresError(option, "--generate or --chat");
+  });
 }
 
 void add_settings(CLI::App& app, Options& o) {
@@ -236,8 +254,15 @@ void add_settings(CLI::App& app, Options& o) {
       ->type_name("FILE");
   app.add_option("--threads", o.threads, "threads of the CPU; all if not given")->check(CLI::PositiveNumber);
   app.add_option("--device", o.device, "where the model runs")->check(CLI::IsMember({"cpu", "cuda", "auto"}));
-  app.add_flag("--int8", o.int8,
-               "compute linear maps and convolutions of a folder's model in int8, and say what that changes");
+  app.add_flag(
+         "--int8{usual}", o.int8,
+         "make the weights of linear maps and convolutions int8, with a scale for each output channel, and "
+         "say what that changes in bytes and in the outputs. --int8=weights: what they multiply stays as it "
+         "is; --int8=dynamic: it is rounded to int8 too, in each call; --int8: weights for the ONNX format "
+         "(of MatMul, Gemm and Conv nodes), else dynamic")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, tool::Int8>{
+          {"usual", tool::Int8::usual}, {"weights", tool::Int8::weights}, {"dynamic", tool::Int8::dynamic}}))
+      ->option_text("[=weights|dynamic]");
   app.add_option("--dtype", o.dtype, "of the weights")
       ->check(CLI::IsMember({"float32", "bfloat16", "float16"}));
   app.footer(
@@ -249,6 +274,7 @@ void add_settings(CLI::App& app, Options& o) {
       "  lazy-run model.onnx --input random --shape x=8,3,224,224 --bench --threads 1 --kernels 10\n"
       "  lazy-run TinyLlama --input input_ids=ids.npy --output logits=y.npy\n"
       "  lazy-run TinyLlama --generate 'Once upon a time' --temperature 0.8 --top-p 0.9\n"
+      "  lazy-run Qwen2.5-0.5B-Instruct --chat 'What is a tensor?' --system 'Answer briefly.' --greedy\n"
       "  lazy-run model.onnx --input in.npz --check out.npz --rtol 1e-3\n"
       "Exit status: 0 done, 1 a check does not hold, 2 wrong arguments, 3 a file can't be read or the model "
       "not run.");

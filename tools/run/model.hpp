@@ -30,6 +30,10 @@ struct Calls {
   std::function<void()> of_session, plain;
 };
 
+/// Says how weights become int8, with a scale for each output channel. weights: what they multiply stays as
+/// it is. dynamic: it is rounded to int8 too, in each call. usual: dynamic, and weights for the ONNX format.
+enum class Int8 : uint8_t { none, usual, weights, dynamic };
+
 /// Says what was quantised.
 struct Quantised {
   int64_t layers = 0, bytes_before = 0, bytes_after = 0;  // of their weights
@@ -44,9 +48,8 @@ class Model {
   virtual NamedTensors operator()(const NamedTensors& inputs) = 0;
   /// Returns calls with these inputs, valid while they and the model live.
   virtual Calls calls(const NamedTensors& inputs, int threads) = 0;
-  /// Has linear maps and convolutions be computed in int8, what they are given rounded in each call.
-  /// UsageError for a model that has no layers to do it in.
-  virtual Quantised quantise() = 0;
+  /// Has the weights of linear maps and convolutions be int8. UsageError for a model that has none.
+  virtual Quantised quantise(Int8) = 0;
 };
 
 /// Holds a file, or a folder, that has a model.

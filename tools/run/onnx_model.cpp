@@ -7,8 +7,10 @@
 #include "lazy/onnx/model/protos.hpp"
 #include "lazy/onnx/model/tensor.hpp"
 #include "lazy/onnx/onnx.hpp"
+#include "lazy/onnx/quantize.hpp"
 #include "tools/run/model.hpp"
 #include "tools/run/names.hpp"
+#include "tools/run/quantise.hpp"
 
 namespace lazy::tool {
 namespace {
@@ -112,8 +114,12 @@ class OnnxModel final : public Model {
   const std::vector<Value>& outputs() const override { return outputs_; }
   NamedTensors operator()(const NamedTensors& in) override { return model_(in, Site()); }
   Calls calls(const NamedTensors& inputs, int threads) override;
-  Quantised quantise() override {
-    throw UsageError("--int8: a model in the ONNX format has nodes in the place of layers; take a folder");
+  Quantised quantise(Int8 how) override {
+    const quant::Config config = how == Int8::dynamic ? quant::int8_dynamic() : quant::int8_weights();
+    const Quantised q = quantised(onnx::quantize_(model_, config, Site()));
+    if (q.layers == 0)
+      throw UsageError("--int8: the model has no weights that MatMul, Gemm and Conv nodes alone read");
+    return q;
   }
 
  private:

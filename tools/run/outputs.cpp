@@ -120,15 +120,16 @@ Json differences(const NamedTensors& found, const NamedTensors& expected) {
   Json all = Json::array();
   for (const auto& [name, t] : found) {
     const std::vector<double> a = t.to_vector<double>(), b = expected.at(name).to_vector<double>();
-    double apart = 0, norm = 0, largest = 0;
+    double apart = 0, norm = 0, own = 0, product = 0, largest = 0;
     for (size_t i = 0; i < a.size(); ++i) {
       const double d = a[i] - b[i];
-      apart += d * d, norm += b[i] * b[i];
+      apart += d * d, norm += b[i] * b[i], own += a[i] * a[i], product += a[i] * b[i];
       if (!(std::abs(d) <= largest)) largest = std::abs(d);
     }
     all.push_back({{"output", name},
                    {"relative", norm > 0 ? std::sqrt(apart / norm) : std::sqrt(apart)},
-                   {"largest", largest}});
+                   {"largest", largest},
+                   {"cosine", norm > 0 && own > 0 ? product / std::sqrt(norm * own) : double(norm == own)}});
   }
   return all;
 }

@@ -41,7 +41,7 @@ class PretrainedModel final : public Model {
     return model_(in, Site());
   }
   Calls calls(const NamedTensors& inputs, int threads) override;
-  Quantised quantise() override { return tool::quantise(model_); }
+  Quantised quantise(Int8 how) override { return tool::quantise(model_, how); }
 
  private:
   pretrained::Model model_;
@@ -131,12 +131,18 @@ class PretrainedFile final : public ModelFile {
 
 }  // namespace
 
-Quantised quantise(pretrained::Model& model) {
+Quantised quantised(const std::vector<quant::Change>& all) {
   Quantised q;
-  for (const quant::Change& c : quant::quantize_(model, quant::int8_dynamic(), Site())) {
+  for (const quant::Change& c : all) {
     q.layers += 1;
     q.bytes_before += c.bytes_before, q.bytes_after += c.bytes_after;
   }
+  return q;
+}
+
+Quantised quantise(pretrained::Model& model, Int8 how) {
+  const quant::Config config = how == Int8::weights ? quant::int8_weights() : quant::int8_dynamic();
+  const Quantised q = quantised(quant::quantize_(model, config, Site()));
   if (q.layers == 0)
     throw UsageError("--int8: a " + model.name() + " has no linear maps or convolutions that could be");
   return q;

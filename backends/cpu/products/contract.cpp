@@ -1,12 +1,14 @@
 #include "backends/cpu/products/contract.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "backends/cpu/machine/features.hpp"
 #include "backends/cpu/products/strategy.hpp"
 #include "backends/cpu/threads/machine.hpp"
 #include "support/arithmetic.hpp"
+#include "support/file_pages.hpp"
 
 namespace lazy::cpu_backend {
 using jit::loop::ArgLayout;
@@ -145,6 +147,19 @@ size_t Contraction::packing(const Partition& box, const uint64_t* args, std::vec
   return static_cast<size_t>(rights * r.bytes());
 }
 
+namespace {
+
+/// Gives back the pages of a file that the right side lies in: what was packed of it is not read again, and what was
+/// not comes again.
+void give_back_right(const ContractionSides& s, DType element) {
+  const int64_t down = (s.steps - 1) * s.right_step, across = (s.columns - 1) * s.right_column;
+  const char* const first = s.right + std::min<int64_t>(down, 0) + std::min<int64_t>(across, 0);
+  const int64_t bytes = std::abs(down) + std::abs(across) + static_cast<int64_t>(size_of(element));
+  file_pages::give_back(first, static_cast<size_t>(bytes));
+}
+
+}  // namespace
+
 void Contraction::pack(const Partition& box, const uint64_t* args, char* to, int threads) const {
   const Product& p = product_;
   const ProductLaunch alone{box, nullptr, 1};
@@ -157,7 +172,9 @@ void Contraction::pack(const Partition& box, const uint64_t* args, char* to, int
   }
   const int64_t all = rights * r.parts * r.chunks, grain = divide_up(all, threads);
   box.each_piece(first.data(), divide_up(all, grain), threads, [&](uint64_t* mine, int64_t piece) {
+    constexpr int64_t kMostBeside = int64_t{4} << 20;  // bytes that are packed while their pages stay
     LaunchWords one(box.layout().words());
+    int64_t beside = 0;
     for (int64_t i = piece * grain; i < std::min(all, (piece + 1) * grain); ++i) {
       std::copy_n(mine, one.size(), one.data());
       p.select(box, i / (r.parts * r.chunks), one.data());
@@ -165,6 +182,9 @@ void Contraction::pack(const Partition& box, const uint64_t* args, char* to, int
       const int64_t step = i / r.chunks % r.parts * r.part, column = i % r.chunks * r.width;
       p.packer.pack_right(s, step, std::min(r.part, s.steps - step), column,
                           std::min(r.width, s.columns - column), to + i * r.chunk_bytes, r.width);
+      if ((beside += r.chunk_bytes) < kMostBeside || !file_pages::any()) continue;
+      give_back_right(s, p.form.right.from);
+      beside = 0;
     }
   });
 }

@@ -2,6 +2,8 @@
 
 #include "lazy/nn/modules/fresh.hpp"
 #include "lazy/nn/modules/text.hpp"
+#include "lazy/ops/elementwise.hpp"
+#include "lazy/ops/matmul.hpp"
 #include "lazy/ops/rearranging.hpp"
 #include "lazy/ops/views.hpp"
 
@@ -15,6 +17,8 @@ Linear::Linear(IntegerArg in_features, IntegerArg out_features, const LinearOpti
   weight = fresh.uniform({out_features, in_features}, bound);
   if (options.bias) bias = fresh.uniform({out_features}, bound);
 }
+
+Tensor TransposedLinear::operator()(Arg x) const { return matmul(std::move(x), weight) + bias; }
 
 std::string Linear::extra_repr() const {
   return Repr()

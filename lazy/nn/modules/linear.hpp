@@ -17,6 +17,16 @@ struct LinearOptions {
   Generator* generator = nullptr;
 };
 
+/// Returns x weight + bias: (..., in) -> (..., out). The weight lies transposed, as in files of GPT-2
+/// (Hugging Face's Conv1D).
+struct TransposedLinear : Module {
+  Parameter weight, bias;  // (in, out) and (out)
+  TransposedLinear(const Tensor& w, const Tensor& b, const Site& s) : weight(w, true, s), bias(b, true, s) {}
+  Tensor operator()(Arg x) const;
+  Tensor forward(Arg x) const { return (*this)(std::move(x)); }
+  LAZY_MODULE(weight, bias)
+};
+
 /// Returns x weight^T + bias: (..., in_features) -> (..., out_features).
 struct Linear : Module {
   Parameter weight, bias;  // (out, in) and (out)

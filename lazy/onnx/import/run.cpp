@@ -101,6 +101,10 @@ std::vector<Value> run_graph(const Graph& graph, const Environment& environment,
                              const std::vector<Value>* outer) {
   std::vector<Value> values(graph.places);
   for (const Constant& c : graph.constants) {
+    if (c.weight < environment.quantised.size() && environment.quantised[c.weight].defined()) {
+      values[c.place] = Value(&environment.quantised[c.weight]);
+      continue;
+    }
     values[c.place] =
         Value(c.weight == Constant::kNoWeight ? Tensor() : environment.weights[c.weight], c.known);
     values[c.place].set_of_weights(true);

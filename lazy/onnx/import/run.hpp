@@ -11,6 +11,7 @@ namespace lazy::onnx {
 struct Environment {
   Call::Run run;
   std::span<const Tensor> weights;
+  std::span<const Parameter> quantised;  // by the weights' numbers, or none; defined ones stand for these
 };
 
 /// Returns the outputs. `outer` has the values of the graph around this one, if any. Inputs that are

@@ -26,8 +26,10 @@ void gemm_op(Call& c) {
   // A layer as exporters write it: the weights are the right operand, transposed.
   if (right && alpha == 1 && bias && beta == 1 && c.rank(2) == 1 && c.shape(2)[0] == c.shape(1)[0])
     return c.give(linear(c.arg(a), c[1], c.tensor(2)));
-  const Tensor b = right ? matrix_transpose(c[1]) : c.tensor(1);
-  Tensor r = matmul(c.arg(a), c.arg(b));
+  // Weights that are integers know products by them as they lie (quantize.hpp).
+  Tensor r = !right                   ? matmul(c.arg(a), c[1])
+             : c.value(1).quantised() ? linear(c.arg(a), c[1])
+                                      : matmul(c.arg(a), c.arg(matrix_transpose(c[1])));
   const auto scaled = [&](const Tensor& t, double factor) {
     if (factor == 1) return t;
     if (is_float(dtype)) return multiply(c.arg(t), factor);

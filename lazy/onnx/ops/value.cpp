@@ -104,7 +104,7 @@ Tensor recorded(const Known& k, const MaybeDevice& device, const Site& s) {
 
 const Tensor& Value::tensor(const MaybeDevice& device, const Site& s) const {
   if (!tensor_.defined() && known_) tensor_ = recorded(*known_, device, s);
-  return tensor_;
+  return held();
 }
 
 }  // namespace lazy::onnx

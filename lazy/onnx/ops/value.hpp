@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "lazy/autograd/parameter.hpp"
 #include "lazy/core/tensor.hpp"
 
 namespace lazy::onnx {
@@ -47,18 +48,26 @@ class Value {
     if (!known_ || known_->size() != 1) tensor_ = std::move(t);
   }
 
-  bool defined() const { return tensor_.defined() || known_ != nullptr; }
+  /// Refers to weights that are computed from integers, so that whoever multiplies by them can do so by
+  /// these. They live as long as the value.
+  explicit Value(const Parameter* quantised) : quantised_(quantised) {}
+
+  bool defined() const { return tensor_.defined() || known_ != nullptr || quantised_ != nullptr; }
   const Known* known() const { return known_.get(); }
-  DType dtype(const Site& s) const { return known_ ? known_->dtype : tensor_.dtype(s); }
-  Shape shape(const Site& s) const { return known_ ? known_->shape : tensor_.shape(s); }
+  bool quantised() const { return quantised_ != nullptr; }
+  DType dtype(const Site& s) const { return known_ ? known_->dtype : held().dtype(s); }
+  Shape shape(const Site& s) const { return known_ ? known_->shape : held().shape(s); }
   /// True if it is made of weights and known values alone: it is worth a form that is kept (LAZY_KEEP_MB).
   bool of_weights() const { return of_weights_ || known_; }
   void set_of_weights(bool on) { of_weights_ = on; }
-  /// Returns the tensor, which is made of known elements at the first call.
+  /// Returns the tensor, which is made of known elements at the first call. A copy of quantised weights is
+  /// what their integers stand for.
   const Tensor& tensor(const MaybeDevice& device, const Site& s) const;
 
  private:
+  const Tensor& held() const { return quantised_ ? static_cast<const Tensor&>(*quantised_) : tensor_; }
   mutable Tensor tensor_;
+  const Parameter* quantised_ = nullptr;
   std::shared_ptr<const Known> known_;
   bool of_weights_ = false;
 };

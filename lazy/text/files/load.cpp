@@ -22,8 +22,23 @@ Config read_config(const fs::path& folder, const Site& s) {
   return out;
 }
 
+/// Returns the chat template: that of chat_template.jinja, else of tokenizer_config.json, which may have
+/// several by name: then the one called default.
+std::string chat_template_of(const Config& config, const Site& s) {
+  const fs::path alone = fs::path(config.file).parent_path() / "chat_template.jinja";
+  if (const auto file = lazy::detail::open_file_if_any(kOp, alone.string(), s))
+    return {reinterpret_cast<const char*>(file->bytes.data()), file->bytes.size()};
+  const auto several = config.values.find("chat_template");
+  if (several == config.values.end() || !several->is_array()) return config.text("chat_template");
+  for (const Json& each : *several)
+    if (each.is_object() && each.value("name", Json()) == "default" && each.contains("template") &&
+        each["template"].is_string())
+      return each["template"].get<std::string>();
+  return {};
+}
+
 /// Sets what the config says about special tokens.
-void apply(const Config& config, Loaded& out) {
+void apply(const Config& config, Loaded& out, const Site& s) {
   const auto set = [&](const char* key, std::optional<int64_t>& id) {
     if (!config.values.contains(key)) return;
     const std::string token = config.token(key);
@@ -33,7 +48,7 @@ void apply(const Config& config, Loaded& out) {
   set("eos_token", out.eos);
   set("pad_token", out.pad);
   set("unk_token", out.unk);
-  out.chat_template = config.text("chat_template");
+  out.chat_template = chat_template_of(config, s);
 }
 
 std::unique_ptr<Loaded> load_file(const fs::path& path, const Config& config, const Site& s) {
@@ -45,7 +60,7 @@ std::unique_ptr<Loaded> load_file(const fs::path& path, const Config& config, co
   if (ending == ".json") return load_json(open(path, s));
   if (ending == ".model" || ending == ".spm") {
     auto out = load_sentencepiece(open(path, s));
-    apply(config, *out);
+    apply(config, *out, s);
     // The model itself does not know.
     add_ends(config.flag("add_bos_token", false), config.flag("add_eos_token", false), *out);
     return out;
@@ -97,7 +112,7 @@ std::unique_ptr<const Loaded> load(const fs::path& path, const Site& s) {
   if (!fs::is_directory(path, error)) {
     const Config config = read_config(path.parent_path(), s);
     auto out = load_file(path, config, s);
-    apply(config, *out);
+    apply(config, *out, s);
     return out;
   }
   const Config config = read_config(path, s);
@@ -105,7 +120,7 @@ std::unique_ptr<const Loaded> load(const fs::path& path, const Site& s) {
                            "vocab.txt", "vocab.json"})
     if (fs::exists(path / name, error)) {
       auto out = load_file(path / name, config, s);
-      apply(config, *out);
+      apply(config, *out, s);
       return out;
     }
   throw IoError(

@@ -39,7 +39,7 @@ struct Loaded {
   std::optional<Truncation> truncation;
   std::optional<Padding> padding;
   std::optional<int64_t> bos, eos, pad, unk;
-  std::string chat_template;  // as tokenizer_config.json has it; empty: none
+  std::string chat_template;  // of Jinja; empty: none
 
   /// Returns the id of a token, an added one or the model's; none if there is no such token.
   std::optional<int64_t> id(std::string_view token) const;

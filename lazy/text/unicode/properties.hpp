@@ -24,6 +24,8 @@ struct Lower {
   char32_t first, second;
 };
 Lower lower(char32_t);
+/// Returns what a character becomes in upper case, if it is one character.
+char32_t upper(char32_t);
 
 /// Tells where clusters of characters that a reader takes as one end.
 class ClusterBreaks {

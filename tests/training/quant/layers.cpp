@@ -125,6 +125,57 @@ BOOST_AUTO_TEST_CASE(linear_multiplies_by_what_its_integers_stand_for) {
         }
 }
 
+BOOST_AUTO_TEST_CASE(weights_that_lie_transposed_are_those_of_the_outputs) {
+  const uint64_t seed = test::asked_seed();
+  BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << seed);
+  Generator g(seed);
+  auto all = configs();
+  all.emplace_back("int8 dynamic", quant::int8_dynamic());
+  all.emplace_back("int4 dynamic", quant::int4_dynamic(32));
+  for (const auto& [name, config] : all)
+    for (const auto& [in, out] : {std::pair{1, 1}, {7, 3}, {100, 17}})
+      for (const Shape& rows : {Shape{}, Shape{3, 2}, Shape{41}, Shape{0}})
+        BOOST_TEST_CONTEXT(name << " " << in << " to " << out << " of " << to_string(rows)) {
+          const no_grad scope;
+          nn::Linear upright(in, out, {.generator = &g});
+          nn::TransposedLinear lying(matrix_transpose(upright.weight), upright.bias, Site::current());
+          const auto done = quant::quantize_(lying, config), same = quant::quantize_(upright, config);
+          BOOST_TEST(done.size() == 1u);
+          BOOST_TEST(done[0].bytes_after == same[0].bytes_after);
+          BOOST_TEST((lying.weight.shape() == Shape{in, out}));
+          close(matrix_transpose(lying.weight), upright.weight, 0);
+          Shape shape = rows;
+          shape.push_back(in);
+          const Tensor x = randn(g, shape);
+          close(lying(x), upright(x), 1e-6f);
+          close(matmul(x, Tensor(lying.weight)) + lying.bias, lying(x),
+                config.activations == quant::Activations::none ? 2e-5f : 0.05f);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(weights_that_lie_transposed_are_prepared_and_converted) {
+  Generator g(1);
+  for (const auto prepare : {quant::Prepare::calibrate, quant::Prepare::train})
+    for (const quant::Config& config :
+         {quant::int8_fixed(),
+          quant::Config{.activations = quant::Activations::dynamic,
+          .balance = prepare == quant::Prepare::calibrate ? 0.5 : 0},
+          quant::Config{.rounding = prepare == quant::Prepare::calibrate ? quant::Rounding::second_order
+                                                                         : quant::Rounding::nearest}}) {
+      const no_grad scope;
+      nn::Linear upright(24, 10, {.generator = &g});
+      nn::TransposedLinear lying(matrix_transpose(upright.weight), upright.bias, Site::current());
+      quant::prepare_(upright, config, prepare);
+      quant::prepare_(lying, config, prepare);
+      const Tensor x = randn(g, {12, 24});
+      close(lying(x), upright(x), 1e-6f);
+      quant::convert_(upright);
+      quant::convert_(lying);
+      close(matrix_transpose(lying.weight), upright.weight, 1e-6f);
+      close(lying(x), upright(x), 1e-6f);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(products_of_integers_are_exact) {
   const uint64_t seed = test::asked_seed();
   BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << seed);

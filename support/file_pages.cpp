@@ -1,0 +1,50 @@
+#include "support/file_pages.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <map>
+
+#include "support/lock.hpp"
+
+namespace lazy::file_pages {
+namespace {
+
+using Mappings = std::map<uintptr_t, size_t>;  // bytes, by where they begin
+
+constinit Mutex mutex;
+constinit Mappings* the_mappings = nullptr;  // never destroyed: files are unmapped at the very end of a process
+
+}  // namespace
+
+void add(const void* begin, size_t bytes) {
+  const Hold hold(mutex);
+  if (!the_mappings || !hold.intact()) the_mappings = new Mappings;
+  (*the_mappings)[reinterpret_cast<uintptr_t>(begin)] = bytes;
+  detail::mappings.store(the_mappings->size(), std::memory_order_relaxed);
+}
+
+void remove(const void* begin) noexcept {
+  const Hold hold(mutex);
+  if (!the_mappings || !hold.intact()) return;
+  the_mappings->erase(reinterpret_cast<uintptr_t>(begin));
+  detail::mappings.store(the_mappings->size(), std::memory_order_relaxed);
+}
+
+void give_back(const void* begin, size_t bytes) noexcept {
+  constexpr uintptr_t kPage = 4096;
+  if (!any()) return;
+  const auto at = reinterpret_cast<uintptr_t>(begin);
+  const uintptr_t first = (at + kPage - 1) / kPage * kPage, last = (at + bytes) / kPage * kPage;
+  if (last <= first) return;
+  // Held until the pages are gone: nobody unmaps them, and maps other memory there, meanwhile.
+  const Hold hold(mutex);
+  if (!the_mappings || !hold.intact()) return;
+  const auto after = the_mappings->upper_bound(first);
+  if (after == the_mappings->begin()) return;
+  const auto& [from, size] = *std::prev(after);
+  if (last > (from + size + kPage - 1) / kPage * kPage) return;
+  (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+}  // namespace lazy::file_pages
