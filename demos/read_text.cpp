@@ -1,9 +1,11 @@
 // Reads the text of a picture by three models in the ONNX format: one finds lines, one says which stand on
 // their head, one reads them.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <lazy/onnx/onnx.hpp>
+#include <span>
 #include <sstream>
 
 #include "demo.hpp"
@@ -15,8 +17,8 @@ using namespace lazy;
 namespace {
 
 constexpr const char* kHelp = R"(read_text [FOLDER [PICTURE.png]]
-Prints the lines of text of a picture (default: demos/data/page.png) and writes out/read_text.png, where a box is around
-each, by the models of a folder: *_det_*.onnx, *_cls_*.onnx and *_rec_*.onnx of PaddleOCR. A package has them, 15 MB:
+Prints the lines of text of a picture (default: demos/data/page.png) and writes out/read_text.png, where an outline is around
+each, at any angle, by the models of a folder: *_det_*.onnx, *_cls_*.onnx and *_rec_*.onnx of PaddleOCR. A package has them, 15 MB:
 
     pip download --no-deps rapidocr-onnxruntime && unzip -q rapidocr_onnxruntime-*.whl
     read_text rapidocr_onnxruntime/models
@@ -61,7 +63,7 @@ Tensor prepared_line(const Tensor& line, int64_t width) {
   return own == width ? x : concatenate({x, zeros({1, 3, kLineHeight, width - own})}, 3);
 }
 
-std::vector<demo::Box> find_lines(const onnx::Model& detector, const Tensor& picture) {
+std::vector<demo::Region> find_lines(const onnx::Model& detector, const Tensor& picture) {
   const int64_t height = picture.size(0), width = picture.size(1);
   const double scale =
       std::max(1.0, static_cast<double>(kShortest) / static_cast<double>(std::min(height, width)));
@@ -69,30 +71,44 @@ std::vector<demo::Box> find_lines(const onnx::Model& detector, const Tensor& pic
     return std::max<int64_t>(32 * std::lround(static_cast<double>(n) * scale / 32), 32);
   };
   const int64_t h = whole(height), w = whole(width);
-  std::vector<demo::Box> boxes = demo::find_boxes(detector(prepared(picture, h, w))(0, 0));
-  for (demo::Box& b : boxes)
-    b = {b.left * width / w, b.top * height / h, std::max(b.right * width / w, b.left * width / w + 1),
-         std::max(b.bottom * height / h, b.top * height / h + 1)};
-  return boxes;
+  std::vector<demo::Region> regions = demo::find_regions(detector(prepared(picture, h, w))(0, 0));
+  for (demo::Region& r : regions)
+    r = r.scaled(static_cast<double>(width) / static_cast<double>(w),
+                 static_cast<double>(height) / static_cast<double>(h))
+            .rounded();
+  return regions;
 }
 
-std::vector<std::string> read_lines(const onnx::Model& classifier, const onnx::Model& recogniser,
-                                    std::vector<Tensor>& lines) {
-  const std::vector<std::string> alphabet = alphabet_of(recogniser);
-  std::vector<std::string> texts;
+/// Turns lines that stand on their head. Where most do, the picture does, and so they come in the other
+/// order.
+void set_upright(const onnx::Model& classifier, std::vector<Tensor>& lines) {
+  size_t turned = 0;
   for (size_t first = 0; first < lines.size(); first += kRows) {
     const size_t count = std::min(kRows, lines.size() - first);
     std::vector<Tensor> rows;
     for (size_t i = 0; i < count; ++i) rows.push_back(prepared_line(lines[first + i], kTurnedWidth));
-    const auto turned = (classifier(concatenate(rows, 0))(_, 1) > 0.9).to_vector<bool>();
-    double widest = 320.0 / kLineHeight;
+    const auto on_head = (classifier(concatenate(rows, 0))(_, 1) > 0.9).to_vector<bool>();
     for (size_t i = 0; i < count; ++i) {
-      Tensor& line = lines[first + i];
-      if (turned[i]) line = flip(line, {0, 1});
-      widest = std::max(widest, static_cast<double>(line.size(1)) / static_cast<double>(line.size(0)));
-      rows[i] = line;
+      if (!on_head[i]) continue;
+      lines[first + i] = flip(lines[first + i], {0, 1});
+      ++turned;
     }
-    for (Tensor& row : rows) row = prepared_line(row, static_cast<int64_t>(std::ceil(kLineHeight * widest)));
+  }
+  if (2 * turned > lines.size()) std::reverse(lines.begin(), lines.end());
+}
+
+std::vector<std::string> read_lines(const onnx::Model& recogniser, const std::vector<Tensor>& lines) {
+  const std::vector<std::string> alphabet = alphabet_of(recogniser);
+  std::vector<std::string> texts;
+  for (size_t first = 0; first < lines.size(); first += kRows) {
+    const std::span<const Tensor> some(lines.begin() + static_cast<std::ptrdiff_t>(first),
+                                       std::min(kRows, lines.size() - first));
+    double widest = 320.0 / kLineHeight;
+    for (const Tensor& line : some)
+      widest = std::max(widest, static_cast<double>(line.size(1)) / static_cast<double>(line.size(0)));
+    std::vector<Tensor> rows;
+    for (const Tensor& line : some)
+      rows.push_back(prepared_line(line, static_cast<int64_t>(std::ceil(kLineHeight * widest))));
     for (std::string& text : demo::read_characters(recogniser(concatenate(rows, 0)), alphabet))
       texts.push_back(std::move(text));
   }
@@ -105,17 +121,16 @@ void read(const demo::Arguments& arguments) {
     std::printf("%s", kHelp);
     return;
   }
-  Tensor picture = demo::read_picture(demo::argument(arguments, 1, demo::data_file("page.png")));
+  const Tensor picture = demo::read_picture(demo::argument(arguments, 1, demo::data_file("page.png")));
   const no_grad scope;
-  const std::vector<demo::Box> boxes = find_lines(load_part(folder, "_det_"), picture);
+  const std::vector<demo::Region> regions = find_lines(load_part(folder, "_det_"), picture);
   std::vector<Tensor> lines;
-  for (const demo::Box& b : boxes)
-    lines.push_back(picture(slice(b.top, b.bottom), slice(b.left, b.right)).copy());
-  for (const std::string& text : read_lines(load_part(folder, "_cls_"), load_part(folder, "_rec_"), lines))
+  for (const demo::Region& r : regions) lines.push_back(demo::cut_out(picture, r));
+  set_upright(load_part(folder, "_cls_"), lines);
+  for (const std::string& text : read_lines(load_part(folder, "_rec_"), lines))
     std::printf("%s\n", text.c_str());
-  for (const demo::Box& b : boxes) demo::draw_box(picture, b);
-  demo::write_picture("out/read_text.png", picture);
-  std::printf("%zu lines; wrote out/read_text.png\n", boxes.size());
+  demo::write_picture("out/read_text.png", demo::with_outlines(picture, regions));
+  std::printf("%zu lines; wrote out/read_text.png\n", regions.size());
   demo::report("reading");
 }
 

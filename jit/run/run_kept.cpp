@@ -120,7 +120,10 @@ BufferRef Run::packed(const Step& s, const uint64_t* words, const FoldedOperands
   kept.beside.assign(1, from->identity());
   BufferRef made;
   kept::Claim claim;
-  if (kept::ask({kept.words, kept.beside, nullptr, bytes, false}, {&made, 1}, claim) || !claim) return made;
+  // A pack of what a file has is a second copy, or has the file read again by who reads that as it lies: it
+  // is kept where it is used again.
+  const bool second = file_pages::holds(from->data(), from->bytes());
+  if (kept::ask({kept.words, kept.beside, nullptr, bytes, second}, {&made, 1}, claim) || !claim) return made;
   if (!(made = memory_to_keep(bytes))) return {};
   s.kernel->pack(words, made->data());
   file_pages::give_back(from->data(), from->bytes());

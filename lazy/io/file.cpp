@@ -18,8 +18,8 @@
 #include "jit/graph/record.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/unchanging.hpp"
-#include "support/file_pages.hpp"
 #include "lazy/ops/creation.hpp"
+#include "support/file_pages.hpp"
 
 namespace lazy::detail {
 namespace {

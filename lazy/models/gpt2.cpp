@@ -133,6 +133,11 @@ Tensor GPT2::operator()(Arg ids, GPT2Cache& cache) const {
   const Site s = ids.site();
   return scores(transformer(std::move(ids), cache), s);
 }
+Tensor GPT2::next_scores(Arg ids, GPT2Cache& cache) const {
+  const Site s = ids.site();
+  const Tensor x = transformer(std::move(ids), cache);
+  return scores(x(_, slice(x.size(1) - 1, x.size(1))), s);
+}
 
 GPT2Cache GPT2::cache(IntegerArg sequences, IntegerArg positions, Site s) const {
   return new_cache(config_.n_layer, {sequences, config_.n_head, positions, config_.n_embd / config_.n_head},

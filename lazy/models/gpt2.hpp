@@ -75,6 +75,8 @@ struct GPT2 : nn::Module {
   /// Goes on after the tokens that the cache has, and adds these to it. ShapeError for another number of
   /// sequences than cache() was made for, and for more tokens than it, or the model, has positions.
   Tensor operator()(Arg ids, GPT2Cache& cache) const;
+  /// Does the same, and returns the scores behind the last of the ids alone, (N, 1, vocab_size).
+  Tensor next_scores(Arg ids, GPT2Cache& cache) const;
   /// Returns an empty cache for so many sequences, and tokens of each.
   GPT2Cache cache(IntegerArg sequences, IntegerArg positions, Site s = Site::current()) const;
   const GPT2Config& config() const { return config_; }

@@ -68,8 +68,19 @@ Llama::Llama(const LlamaConfig& c, Site s) : model(checked(c, s), s), config_(c)
   nn::init::normal_({model.embed_tokens.weight, s}, 0, 0.02);
 }
 
-Tensor Llama::operator()(Arg ids) const { return run(std::move(ids), nullptr); }
-Tensor Llama::operator()(Arg ids, LlamaCache& cache) const { return run(std::move(ids), &cache); }
+Tensor Llama::operator()(Arg ids) const {
+  const Site s = ids.site();
+  return scores(hidden(std::move(ids), nullptr), s);
+}
+Tensor Llama::operator()(Arg ids, LlamaCache& cache) const {
+  const Site s = ids.site();
+  return scores(hidden(std::move(ids), &cache), s);
+}
+Tensor Llama::next_scores(Arg ids, LlamaCache& cache) const {
+  const Site s = ids.site();
+  const Tensor x = hidden(std::move(ids), &cache);
+  return scores(x(_, slice(x.size(1) - 1, x.size(1))), s);
+}
 
 LlamaCache Llama::cache(IntegerArg sequences, IntegerArg positions, Site s) const {
   return new_cache(config_.num_hidden_layers,
@@ -113,20 +124,24 @@ Tensor Llama::attend(const LlamaAttention& a, const Tensor& x, const Places& pla
   return a.o_proj(join_heads(reshape(y, {n, a.heads, length, width})));
 }
 
-Tensor Llama::run(Arg ids, LlamaCache* cache) const {
+Tensor Llama::hidden(Arg ids, LlamaCache* cache) const {
   const Site s = ids.site();
   const Shape shape = check_ids("Llama", ids, longest());
   if (cache) check_cache("Llama", *cache, shape, s);
   const Places where = places(cache ? cache->length : 0, shape[1]);
   const Tensor seen = seen_mask(cache, shape[1], config_.sliding_window, s);
   Tensor x = model.embed_tokens(std::move(ids));
+  if (config_.embedding_scale != 1) x = x * config_.embedding_scale;
   for (size_t i = 0; i < model.layers.size(); ++i) {
     const LlamaLayer& layer = model.layers[i];
     x = x + attend(layer.self_attn, layer.input_layernorm(x), where, seen, i, cache);
     x = x + layer.mlp(layer.post_attention_layernorm(x));
   }
   if (cache) cache->length += shape[1];
-  x = model.norm(x);
+  return model.norm(x);
+}
+
+Tensor Llama::scores(const Tensor& x, const Site& s) const {
   return lm_head ? (*lm_head)(Arg(x, s)) : linear(Arg(x, s), model.embed_tokens.weight);
 }
 

@@ -20,6 +20,7 @@ struct LlamaConfig {
   int64_t head_dim = 0;        // width of a head; 0: hidden_size / num_attention_heads
   int64_t sliding_window = 0;  // keys less than so many tokens back are seen; 0: all
   double rms_norm_eps = 1e-5, rope_theta = 10000;
+  double embedding_scale = 1;  // what rows of tokens are multiplied by (Gemma's is the root of hidden_size)
   RopeScaling rope_scaling = {};
   Activation hidden_act = Activation::silu;
   bool qkv_bias = false, output_bias = false,
@@ -70,6 +71,8 @@ struct Llama : nn::Module {
   /// Goes on after the tokens that the cache has, and adds these to it. ShapeError for another number of
   /// sequences than cache() was made for.
   Tensor operator()(Arg ids, LlamaCache& cache) const;
+  /// Does the same, and returns the scores behind the last of the ids alone, (N, 1, vocab_size).
+  Tensor next_scores(Arg ids, LlamaCache& cache) const;
   /// Returns an empty cache for so many sequences, and tokens of each.
   LlamaCache cache(IntegerArg sequences, IntegerArg positions, Site s = Site::current()) const;
   /// Returns how many tokens a sequence can have.
@@ -80,7 +83,8 @@ struct Llama : nn::Module {
  private:
   struct Places;
   Places places(int64_t before, int64_t length) const;
-  Tensor run(Arg ids, LlamaCache* cache) const;
+  Tensor hidden(Arg ids, LlamaCache* cache) const;
+  Tensor scores(const Tensor& x, const Site&) const;
   Tensor attend(const LlamaAttention&, const Tensor& x, const Places&, const Tensor& mask, size_t layer,
                 LlamaCache*) const;
   LlamaConfig config_;

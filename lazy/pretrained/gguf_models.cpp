@@ -1,68 +1,35 @@
 #include "lazy/pretrained/gguf_models.hpp"
 
-#include <unordered_map>
+#include <algorithm>
+#include <cmath>
 
-#include "lazy/core/build.hpp"
-#include "lazy/core/unchanging.hpp"
-#include "lazy/ops/creation.hpp"
-#include "lazy/ops/rearranging.hpp"
-#include "lazy/pretrained/gguf/gguf.hpp"
-#include "lazy/quant/weight.hpp"
-#include "support/text.hpp"
+#include "lazy/pretrained/gguf_keys.hpp"
+#include "lazy/pretrained/gguf_weights.hpp"
 
 namespace lazy::pretrained {
 namespace {
 
-/// Reads the metadata of one architecture: its keys, without the architecture's name before them.
-class Keys {
- public:
-  Keys(const char* op, const gguf::File& f, std::string architecture, const Site& s)
-      : op_(op), file_(f), architecture_(std::move(architecture)), site_(s) {}
+/// Throws IoError for more layers than there can be: no more is made than is read.
+void check_blocks(const char* op, const gguf::File& f, const std::string& architecture, int64_t layers,
+                  const Site& s) {
+  if (static_cast<size_t>(layers) > f.tensors().size())
+    throw IoError(std::string(op) + ": " + f.path() + ": " + architecture + ".block_count is " +
+                      std::to_string(layers) + ", but there are only " + std::to_string(f.tensors().size()) +
+                      " tensors",
+                  s);
+}
 
-  bool has(const std::string& key) const { return file_.contains(full(key)); }
-  int64_t integer(const std::string& key, std::optional<int64_t> fallback = {},
-                  int64_t most = kMostExtent) const {
-    if (!has(key)) {
-      if (fallback) return *fallback;
-      throw IoError(where(key) + ": the key is missing", site_);
-    }
-    const int64_t v = file_.at(full(key), site_).integer(site_);
-    if (v < 1 || v > most)
-      throw IoError(where(key) + ": expected an integer from 1 to " + std::to_string(most) + ", found " +
-                        std::to_string(v),
-                    site_);
-    return v;
-  }
-  double real(const std::string& key, double fallback, double least, double most) const {
-    if (!has(key)) return fallback;
-    const double v = file_.at(full(key), site_).real(site_);
-    if (!(v >= least && v <= most))
-      throw IoError(where(key) + ": expected a number from " + text::formatted("%g", least) + " to " +
-                        text::formatted("%g", most) + ", found " + text::formatted("%g", v),
-                    site_);
-    return v;
-  }
-  std::string text_of(const std::string& key, const char* fallback) const {
-    return has(key) ? std::string(file_.at(full(key), site_).text(site_)) : fallback;
-  }
-  [[noreturn]] void unsupported(const std::string& key, const std::string& found,
-                                const std::string& supported) const {
-    throw Error(where(key) + " is " + found + ", which is not supported; supported: " + supported, site_);
-  }
-  const gguf::File& file() const { return file_; }
+/// Returns the shape of the tokens' embeddings.
+Shape words_of(const gguf::File& f, const Site& s) {
+  const gguf::TensorInfo* const words = f.find("token_embd.weight");
+  if (!words || words->shape.size() != 2)
+    throw IoError(f.path() + ": expected a matrix token_embd.weight" +
+                      (words ? ", found " + to_string(words->shape) : ""),
+                  s);
+  return words->shape;
+}
 
- private:
-  std::string full(const std::string& key) const { return architecture_ + "." + key; }
-  std::string where(const std::string& key) const {
-    return std::string(op_) + ": " + file_.path() + ": " + full(key);
-  }
-  const char* op_;
-  const gguf::File& file_;
-  std::string architecture_;
-  Site site_;
-};
-
-models::RopeScaling rope_of(const Keys& k, int64_t width, const Site& s) {
+models::RopeScaling rope_of(const GgufKeys& k, int64_t width, const Site& s) {
   models::RopeScaling r;
   const std::string type = k.text_of("rope.scaling.type", "none");
   if (type == "linear") r.type = models::RopeType::linear;
@@ -84,15 +51,10 @@ models::RopeScaling rope_of(const Keys& k, int64_t width, const Site& s) {
   return r;
 }
 
-models::LlamaConfig config_of(const Keys& k, const Site& s) {
+models::LlamaConfig llama_config_of(const GgufKeys& k, const std::string& architecture, const Site& s) {
   const gguf::File& f = k.file();
-  const gguf::TensorInfo* const words = f.find("token_embd.weight");
-  if (!words || words->shape.size() != 2)
-    throw IoError(f.path() + ": expected a matrix token_embd.weight" +
-                      (words ? ", found " + to_string(words->shape) : ""),
-                  s);
   models::LlamaConfig c;
-  c.vocab_size = words->shape[0];
+  c.vocab_size = words_of(f, s)[0];
   c.hidden_size = k.integer("embedding_length");
   c.intermediate_size = k.integer("feed_forward_length");
   c.num_hidden_layers = k.integer("block_count", {}, kMostLayers);
@@ -113,10 +75,30 @@ models::LlamaConfig config_of(const Keys& k, const Site& s) {
   c.output_bias = f.find("blk.0.attn_output.bias") != nullptr;
   c.tie_word_embeddings = f.find("output.weight") == nullptr;
   c.rope_scaling = rope_of(k, width, s);
+  if (f.find("rope_factors_long.weight"))
+    k.unsupported("rope_factors_long.weight", "there", "models without");
+  if (architecture == "gemma") {
+    c.hidden_act = models::Activation::gelu_tanh;
+    c.embedding_scale = std::sqrt(static_cast<double>(c.hidden_size));
+  }
   return c;
 }
 
-const std::vector<Rename>& gguf_names() {
+models::GPT2Config gpt2_config_of(const GgufKeys& k, const Site& s) {
+  const gguf::File& f = k.file();
+  models::GPT2Config c;
+  c.vocab_size = words_of(f, s)[0];
+  c.n_positions = k.integer("context_length");
+  c.n_embd = k.integer("embedding_length");
+  c.n_layer = k.integer("block_count", {}, kMostLayers);
+  c.n_head = k.integer("attention.head_count");
+  c.n_inner = k.integer("feed_forward_length");
+  c.layer_norm_epsilon = k.real("attention.layer_norm_epsilon", 1e-5, 0, 1);
+  c.tie_word_embeddings = f.find("output.weight") == nullptr;
+  return c;
+}
+
+const std::vector<Rename>& llama_names() {
   static const auto& names = *new std::vector<Rename>{{"^token_embd", "model.embed_tokens"},
                                                       {"^output_norm", "model.norm"},
                                                       {"^output", "lm_head"},
@@ -133,112 +115,19 @@ const std::vector<Rename>& gguf_names() {
   return names;
 }
 
-/// Puts rows of a head, pairs of which stand side by side in the file, into halves: x (heads * width, ...).
-Tensor in_halves(const Tensor& x, int64_t heads, const Site& s) {
-  const Shape shape = x.shape(s);
-  const int64_t columns = shape.size() > 1 ? shape[1] : 1;
-  const Tensor pairs = reshape(Arg(x, s), {heads, shape[0] / heads / 2, 2, columns});
-  const Tensor r = reshape(permute(pairs, {0, 2, 1, 3}), ShapeArg(shape));
-  if (r.device(s) == Device{}) lazy::detail::mark_unchanging(r, s);
-  return r;
-}
-
-/// Returns how many heads the rows of a tensor are of, if they have to be put into halves; else 0.
-int64_t heads_to_halve(const std::string& name, const std::string& architecture,
-                       const models::LlamaConfig& c) {
-  if (architecture != "llama") return 0;
-  if (name.find(".attn_q.") != name.npos) return c.num_attention_heads;
-  return name.find(".attn_k.") != name.npos ? c.num_key_value_heads : 0;
-}
-
-constexpr int64_t kGroup = 32;  // numbers that share a scale
-
-/// Holds a model's matrix that stays integers.
-struct Quantized {
-  std::string layer;  // of the model
-  gguf::Groups groups;
-  int bits;
-};
-
-/// Has a layer compute by the file's integers.
-void quantize(Parameter& weight, const Quantized& q, DType dtype, const Site& s) {
-  namespace parametrize = nn::utils::parametrize;
-  const quant::Scheme scheme{.bits = q.bits,
-                             .is_signed = q.bits == 8,
-                             .symmetric = true,
-                             .granularity = quant::Granularity::group,
-                             .group = kGroup};
-  const Shape shape{q.groups.scales.size(0, s), kGroup * q.groups.scales.size(1, s)};
-  weight = Parameter(zeros(ShapeArg(shape), dtype, {}, s));
-  parametrize::register_parametrization(
-      weight, quant::QuantizedWeight(scheme, shape, dtype, quant::Activations::none), false, s);
-  parametrize::ParametrizationList& list = parametrize::parametrizations(weight, s);
-  list.original(0).reset(q.groups.integers, s);
-  list.original(1).reset(q.groups.scales, s);
-}
-
-/// Says if a matrix stays integers. Of embeddings rows are read, for which all of them would become numbers
-/// in each call.
-bool stays_integers(const gguf::TensorInfo& t, const Options& o) {
-  const bool groups = t.type == gguf::TensorType::q4_0 || t.type == gguf::TensorType::q8_0;
-  return groups && !o.dequantize && t.shape.size() == 2 && t.name != "token_embd.weight";
-}
-
-/// Takes the weights of a file: what stays integers apart.
-Weights weights_of(const gguf::File& f, const std::string& architecture, const models::LlamaConfig& c,
-                   const Options& o, std::vector<Quantized>& quantized, const Site& s) {
-  Weights w{{}, f.path()};
-  for (const gguf::TensorInfo& t : f.tensors()) {
-    if (t.name == "rope_freqs.weight") continue;
-    const int64_t heads = heads_to_halve(t.name, architecture, c);
-    if (heads && (t.shape.empty() || t.shape[0] % (2 * heads) != 0))
-      throw IoError(f.path() + ": " + text::quoted(t.name) + " is " + to_string(t.shape) +
-                        ", but there are " + std::to_string(heads) + " heads",
-                    s);
-    if (stays_integers(t, o)) {
-      Quantized q{renamed(t.name, gguf_names()), f.groups(t.name, o.device, s),
-                  t.type == gguf::TensorType::q4_0 ? 4 : 8};
-      if (heads) {
-        q.groups.integers = in_halves(q.groups.integers, heads, s);
-        q.groups.scales = in_halves(q.groups.scales, heads, s);
-      }
-      quantized.push_back(std::move(q));
-      continue;
-    }
-    Tensor x = f.tensor(t.name, o.device, s);
-    // Converted one by one: else all of a file of blocks would be there as float32 at first.
-    const DType dtype = o.dtype.or_else(float32);
-    if (is_float(x.dtype(s)) && x.dtype(s) != dtype) {
-      x = x.to(dtype, s);
-      if (x.device(s) == Device{}) lazy::detail::mark_unchanging(x, s);
-    }
-    w.tensors.set(t.name, heads ? in_halves(x, heads, s) : x);
-  }
-  return w;
-}
-
-/// Finds the matrices that stay integers, by their names; Error for names and shapes that don't fit.
-std::vector<std::pair<Parameter*, const Quantized*>> weights_to_quantize(const char* op, models::Llama& m,
-                                                                         const std::vector<Quantized>& all,
-                                                                         const std::string& path,
-                                                                         const Site& s) {
-  std::unordered_map<std::string, Parameter*> weights;
-  for (const auto& [name, module] : m.named_modules())
-    if (auto* const linear = dynamic_cast<nn::Linear*>(module)) weights[name + ".weight"] = &linear->weight;
-  std::vector<std::pair<Parameter*, const Quantized*>> r;
-  for (const Quantized& q : all) {
-    const auto at = weights.find(q.layer);
-    if (at == weights.end())
-      throw Error(std::string(op) + ": " + path + ": the model has no " + text::quoted(q.layer), s);
-    const Shape &here = at->second->shape(s), &there = q.groups.scales.shape(s);
-    if (here[0] != there[0] || here[1] != kGroup * there[1])
-      throw Error(std::string(op) + ": " + path + ": " + text::quoted(q.layer) + " is " + to_string(here) +
-                      " by the metadata, and " + to_string(Shape{there[0], kGroup * there[1]}) +
-                      " in the file",
-                  s);
-    r.emplace_back(at->second, &q);
-  }
-  return r;
+const std::vector<Rename>& gpt2_names() {
+  static const auto& names = *new std::vector<Rename>{{"^token_embd", "transformer.wte"},
+                                                      {"^position_embd", "transformer.wpe"},
+                                                      {"^output_norm", "transformer.ln_f"},
+                                                      {"^output", "lm_head"},
+                                                      {"^blk.#", "transformer.h.#"},
+                                                      {"attn_norm", "ln_1"},
+                                                      {"ffn_norm", "ln_2"},
+                                                      {"attn_qkv", "attn.c_attn"},
+                                                      {"attn_output", "attn.c_proj"},
+                                                      {"ffn_up", "mlp.c_fc"},
+                                                      {"ffn_down", "mlp.c_proj"}};
+  return names;
 }
 
 /// Returns the metadata that a model is made of as JSON: lists by their lengths.
@@ -258,25 +147,57 @@ std::string json_of(const gguf::File& f) {
   return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// What computes as Llama does, but for what its config says.
+constexpr const char* kLikeLlama[] = {"llama", "qwen2", "phi3", "gemma"};
+
+/// Returns the name with another part in the place of one that it has.
+std::string with_part(std::string name, std::string_view part, std::string_view by) {
+  return name.replace(name.find(part), part.size(), by);
+}
+
+GgufLayout llama_layout(const std::string& architecture, const models::LlamaConfig& c) {
+  GgufLayout l{.names = llama_names(), .ignored = {"rope_freqs.weight"}};
+  const int64_t heads = c.num_attention_heads, key_heads = c.num_key_value_heads, width = c.head_width(),
+                inner = c.intermediate_size;
+  // Converters put the pairs that are rotated side by side for this one alone.
+  if (architecture == "llama")
+    l.heads = [=](const std::string& name) -> int64_t {
+      if (name.find(".attn_q.") != name.npos) return heads;
+      return name.find(".attn_k.") != name.npos ? key_heads : 0;
+    };
+  if (architecture == "phi3")
+    l.parts = [=](const std::string& name) -> std::vector<GgufPart> {
+      const std::string_view qkv = ".attn_qkv.", up = ".ffn_up.";
+      if (name.find(qkv) != name.npos)
+        return {{with_part(name, qkv, ".attn_q."), heads * width},
+                {with_part(name, qkv, ".attn_k."), key_heads * width},
+                {with_part(name, qkv, ".attn_v."), key_heads * width}};
+      if (name.find(up) != name.npos) return {{with_part(name, up, ".ffn_gate."), inner}, {name, inner}};
+      return {};
+    };
+  return l;
+}
+
 models::Llama llama_of(const char* op, const gguf::File& f, const std::string& architecture, const Options& o,
                        const Site& s) {
-  const models::LlamaConfig c = config_of(Keys(op, f, architecture, s), s);
-  if (static_cast<size_t>(c.num_hidden_layers) > f.tensors().size())
-    throw IoError(std::string(op) + ": " + f.path() + ": " + architecture + ".block_count is " +
-                      std::to_string(c.num_hidden_layers) + ", but there are only " +
-                      std::to_string(f.tensors().size()) + " tensors",
-                  s);
+  const models::LlamaConfig c = llama_config_of(GgufKeys(op, f, architecture, s), architecture, s);
+  check_blocks(op, f, architecture, c.num_hidden_layers, s);
   models::Llama m = [&] {
     const nn::init::Skip skip;
     return models::Llama(c, s);
   }();
-  std::vector<Quantized> quantized;
-  Weights weights = weights_of(f, architecture, c, o, quantized, s);
-  const auto integers = weights_to_quantize(op, m, quantized, f.path(), s);
-  for (const auto& [weight, q] : integers) *weight = Parameter();  // which others need not look for
-  adopt(op, m, weights, {.renames = gguf_names()}, {}, s);
-  for (const auto& [weight, q] : integers) quantize(*weight, *q, o.dtype.or_else(float32), s);
-  m.eval(s);
+  adopt_gguf(op, m, f, llama_layout(architecture, c), o, s);
+  return m;
+}
+
+models::GPT2 gpt2_of(const char* op, const gguf::File& f, const Options& o, const Site& s) {
+  const models::GPT2Config c = gpt2_config_of(GgufKeys(op, f, "gpt2", s), s);
+  check_blocks(op, f, "gpt2", c.n_layer, s);
+  models::GPT2 m = [&] {
+    const nn::init::Skip skip;
+    return models::GPT2(c, s);
+  }();
+  adopt_gguf(op, m, f, {.names = gpt2_names(), .transposed = true}, o, s);
   return m;
 }
 
@@ -287,11 +208,15 @@ std::unique_ptr<Held> load_gguf_model(const char* op, const std::filesystem::pat
   check_options(op, o, s);
   const gguf::File f = gguf::load(path.string(), s);
   const std::string architecture(f.at("general.architecture", s).text(s));
-  if (architecture != "llama" && architecture != "qwen2")
+  std::unique_ptr<Held> held;
+  if (architecture == "gpt2") held = std::make_unique<HeldAs<models::GPT2>>(gpt2_of(op, f, o, s));
+  else if (std::find(std::begin(kLikeLlama), std::end(kLikeLlama), architecture) != std::end(kLikeLlama))
+    held = std::make_unique<HeldAs<models::Llama>>(llama_of(op, f, architecture, o, s));
+  else
     throw Error(std::string(op) + ": " + f.path() + ": general.architecture is " +
-                    text::quoted(architecture) + ", which is not supported; supported: llama, qwen2",
+                    text::quoted(architecture) +
+                    ", which is not supported; supported: llama, qwen2, phi3, gemma, gpt2",
                 s);
-  auto held = std::make_unique<HeldAs<models::Llama>>(llama_of(op, f, architecture, o, s));
   held->architecture = architecture;
   held->config = json_of(f);
   return held;

@@ -114,7 +114,7 @@ nlohmann::ordered_json rope_json(const models::RopeScaling& r) {
 
 /// Names the architecture that has these biases and this window; throws Error if there is none.
 std::pair<const char*, const char*> llama_kind(const models::LlamaConfig& c) {
-  if (!c.rope_scaling.factors.empty()) return {nullptr, nullptr};
+  if (!c.rope_scaling.factors.empty() || c.embedding_scale != 1) return {nullptr, nullptr};
   if (c.sliding_window > 0 && !c.qkv_bias && !c.output_bias && !c.mlp_bias)
     return {"MistralForCausalLM", "mistral"};
   if (c.sliding_window == 0 && c.qkv_bias && !c.output_bias && !c.mlp_bias)
@@ -156,7 +156,7 @@ Saved saved(const Llama& m) {
             .problem =
                 "Llama has biases of attention in all its products or in none, Qwen2 in those of queries, "
                 "keys and values, a sliding window goes with Mistral, without biases, and factors of "
-                "single pairs in rotary embeddings are GGUF's alone"};
+                "single pairs in rotary embeddings and scales of embeddings are GGUF's alone"};
   Saved r{begun(architecture, kind)};
   nlohmann::ordered_json& j = r.config;
   j["vocab_size"] = c.vocab_size;

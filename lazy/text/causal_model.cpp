@@ -46,4 +46,8 @@ Tensor CausalModel::operator()(Arg ids, models::KeyValueCache& cache) const {
   return gpt2_ ? (*gpt2_)(std::move(ids), cache) : (*llama_)(std::move(ids), cache);
 }
 
+Tensor CausalModel::next_scores(Arg ids, models::KeyValueCache& cache) const {
+  return gpt2_ ? gpt2_->next_scores(std::move(ids), cache) : llama_->next_scores(std::move(ids), cache);
+}
+
 }  // namespace lazy::text

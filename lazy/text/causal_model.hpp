@@ -27,6 +27,8 @@ class CausalModel {
   /// Returns scores (N, T, V) of what follows each of ids (N, T) behind the cache's tokens, and adds them to
   /// it. Errors as the model has them.
   Tensor operator()(Arg ids, models::KeyValueCache&) const;
+  /// Does the same, and returns the scores behind the last of the ids alone, (N, 1, V).
+  Tensor next_scores(Arg ids, models::KeyValueCache&) const;
 
  private:
   const models::GPT2* gpt2_ = nullptr;

@@ -113,7 +113,7 @@ GeneratedText generate_text(const CausalModel& model, const Tokenizer& tokenizer
   // The last token's scores are not asked for, so it needs no position of its own.
   const int64_t most = std::min(o.max_new_tokens, model.positions() - before + 1);
   models::KeyValueCache cache = model.cache(o.beams, before + std::max<int64_t>(most - 1, 0), s);
-  const Step step = [&](const Tensor& t, int64_t) { return model(Arg(t, s), cache); };
+  const Step step = [&](const Tensor& t, int64_t) { return model.next_scores(Arg(t, s), cache); };
   GeneratedText out;
   out.prompt_tokens = before;
   Text text(tokenizer, o);

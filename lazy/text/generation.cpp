@@ -20,11 +20,11 @@ namespace {
 Tensor last_scores(const Step& step, const Tensor& ids, int64_t position, const char* op, const Site& s) {
   const Tensor logits = step(ids, position);
   const Shape shape = logits.shape(s), given = ids.shape(s);
-  if (shape.size() != 3 || shape[0] != given[0] || shape[1] != given[1])
+  if (shape.size() != 3 || shape[0] != given[0] || (shape[1] != given[1] && shape[1] != 1))
     throw ShapeError(std::string(op) + ": for ids " + to_string(given) + " the step returned scores " +
-                         to_string(shape) + ", expected (N, T, V)",
+                         to_string(shape) + ", expected (N, T, V) or (N, 1, V)",
                      s);
-  return reshape(logits(_, slice(given[1] - 1, given[1])), {shape[0], shape[2]});
+  return reshape(logits(_, slice(shape[1] - 1, shape[1])), {shape[0], shape[2]});
 }
 
 bool contains(const std::vector<int64_t>& all, int64_t id) {

@@ -15,7 +15,8 @@
 namespace lazy::text {
 
 /// Takes the next tokens of each sequence, ids (N, T) int64, and how many there were before; returns scores
-/// (N, T, V) of what follows each. It remembers the tokens before, in a cache.
+/// (N, T, V) of what follows each, or (N, 1, V) of what follows the last. It remembers the tokens before, in
+/// a cache.
 using Step = std::function<Tensor(const Tensor& ids, int64_t position)>;
 
 struct GenerateOptions {

@@ -4,6 +4,7 @@
     blocks.gguf          a tensor of random blocks of each type; blocks.safetensors: their values by gguf.quants
     llama_*.gguf         a small model; llama_*.safetensors: ids, and logits by transformers of the same values
     qwen2.gguf           likewise, with biases
+    gpt2_*, phi3_*, gemma_*   likewise, of these architectures, as llama.cpp's converter names and lays out their weights
 
 Needs gguf, numpy, torch, transformers and safetensors.
 """
@@ -122,6 +123,76 @@ def model(name, kind, architecture="llama", factors=None):
     save_file({"input_ids": ids.numpy(), "logits": logits.numpy()}, HERE / f"{name}.safetensors")
 
 
+def as_gpt2(n, x):
+    for there, here in (("transformer.wte", "token_embd"), ("transformer.wpe", "position_embd"), ("transformer.ln_f", "output_norm"),
+                        ("transformer.h.", "blk."), ("ln_1", "attn_norm"), ("ln_2", "ffn_norm"), ("attn.c_attn", "attn_qkv"),
+                        ("attn.c_proj", "attn_output"), ("mlp.c_fc", "ffn_up"), ("mlp.c_proj", "ffn_down")):
+        n = n.replace(there, here)
+    return n, x.T if x.ndim == 2 and n.startswith("blk.") else x
+
+
+def as_phi3(n, x):
+    for there, here in [("self_attn.qkv_proj", "attn_qkv"), ("mlp.gate_up_proj", "ffn_up")] + NAMES:
+        n = n.replace(there, here)
+    return n, x
+
+
+def as_gemma(n, x):
+    n, x = as_phi3(n, x)
+    return n, x + 1 if n.endswith("norm.weight") else x
+
+
+def other(name, architecture, kind):
+    """Writes a model of another architecture than llama; its matrices are rounded as the file has them."""
+    torch.manual_seed(4)
+    sizes = dict(vocab_size=40, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+                 max_position_embeddings=32)
+    if architecture == "gpt2":
+        c, convert = t.GPT2Config(vocab_size=40, n_positions=32, n_embd=32, n_layer=2, n_head=4, n_inner=64), as_gpt2
+    elif architecture == "phi3":
+        c, convert = t.Phi3Config(**sizes, sliding_window=5, pad_token_id=0, tie_word_embeddings=False), as_phi3
+    else:
+        c, convert = t.GemmaConfig(**sizes, head_dim=16, hidden_activation="gelu_pytorch_tanh"), as_gemma
+    c._attn_implementation = "eager"
+    m = t.AutoModelForCausalLM.from_config(c).eval()
+    w = gguf.GGUFWriter(HERE / f"{name}.gguf", architecture)
+    w.add_block_count(2)
+    w.add_context_length(32)
+    w.add_embedding_length(32)
+    w.add_feed_forward_length(64)
+    w.add_head_count(4)
+    if architecture == "gpt2":
+        w.add_layer_norm_eps(1e-5)
+    else:
+        w.add_head_count_kv(2)
+        w.add_layer_norm_rms_eps(c.rms_norm_eps)
+    if architecture == "phi3":
+        w.add_rope_dimension_count(8)
+        w.add_sliding_window(5)
+    if architecture == "gemma":
+        w.add_key_length(16)
+        w.add_value_length(16)
+    with torch.no_grad():
+        for n, p in m.named_parameters():
+            p.add_(torch.randn_like(p) * 0.2)
+            here, x = convert(n, p.numpy())
+            if x.ndim == 1 or kind == Q.F32:
+                w.add_tensor(here, np.ascontiguousarray(x))
+                continue
+            raw = quants.quantize(np.ascontiguousarray(x), kind)
+            w.add_tensor(here, raw, raw_dtype=kind)
+            near = quants.dequantize(raw, kind)
+            p.copy_(torch.from_numpy(np.ascontiguousarray(near.T if architecture == "gpt2" and here.startswith("blk.") else near)))
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+    ids = torch.randint(0, 40, (2, 9))
+    with torch.no_grad():
+        logits = m(ids).logits
+    save_file({"input_ids": ids.numpy(), "logits": logits.numpy()}, HERE / f"{name}.safetensors")
+
+
 HERE.mkdir(exist_ok=True)
 blocks()
 model("llama_f32", Q.F32)
@@ -130,3 +201,7 @@ model("llama_q8_0", Q.Q8_0)
 model("llama_q4_0", Q.Q4_0)
 model("llama_q5_0", Q.Q5_0)
 model("qwen2", Q.Q8_0, "qwen2")
+for architecture in ("gpt2", "phi3", "gemma"):
+    other(f"{architecture}_f32", architecture, Q.F32)
+    other(f"{architecture}_q8_0", architecture, Q.Q8_0)
+other("gpt2_q4_0", "gpt2", Q.Q4_0)

@@ -76,7 +76,9 @@ BOOST_AUTO_TEST_CASE(groups_are_what_the_blocks_stand_for) {
 }
 
 BOOST_AUTO_TEST_CASE(models_give_what_transformers_gives) {
-  for (const char* name : {"llama_f32", "llama_f16", "llama_q8_0", "llama_q4_0", "llama_q5_0", "qwen2"})
+  for (const char* name :
+       {"llama_f32", "llama_f16", "llama_q8_0", "llama_q4_0", "llama_q5_0", "qwen2", "gpt2_f32", "gpt2_q8_0",
+        "gpt2_q4_0", "phi3_f32", "phi3_q8_0", "gemma_f32", "gemma_q8_0"})
     BOOST_TEST_CONTEXT(name) {
       BOOST_TEST(logits_differ_by(name) < 1e-4);
       BOOST_TEST(logits_differ_by(name, {.dequantize = true}) < 1e-4);
@@ -92,6 +94,29 @@ BOOST_AUTO_TEST_CASE(integers_stay_integers) {
   BOOST_TEST((state.at(q).shape() == Shape{64, 16}));
   pretrained::Model wide = pretrained::load(kFiles + "llama_q4_0.gguf", {.dequantize = true});
   BOOST_TEST((wide.state_dict().at("model.layers.0.mlp.up_proj.weight").dtype() == float32));
+}
+
+BOOST_AUTO_TEST_CASE(integers_of_gpt2_and_phi3_are_where_their_models_have_them) {
+  const NamedTensors gpt2 = pretrained::load(kFiles + "gpt2_q4_0.gguf").state_dict();
+  const std::string part = ".parametrizations.weight.original0";
+  BOOST_TEST((gpt2.at("transformer.h.1.attn.c_attn" + part).shape() == Shape{96, 16}));
+  const pretrained::Model model = pretrained::load(kFiles + "gpt2_q8_0.gguf");
+  BOOST_TEST((pretrained::Model(model).get<models::GPT2>()->transformer.h[0].mlp.c_fc.weight.shape() ==
+              Shape{32, 64}));
+  const NamedTensors phi3 = pretrained::load(kFiles + "phi3_q8_0.gguf").state_dict();
+  BOOST_TEST((phi3.at("model.layers.0.self_attn.k_proj" + part).shape() == Shape{16, 32}));
+  BOOST_TEST((phi3.at("model.layers.0.mlp.gate_proj" + part).dtype() == int8));
+}
+
+BOOST_AUTO_TEST_CASE(gpt2_of_a_file_goes_on_after_a_cache) {
+  const no_grad scope;
+  const auto gpt2 = models::from_pretrained<models::GPT2>(kFiles + "gpt2_q8_0.gguf");
+  const Safetensors golden = load_safetensors(kFiles + "gpt2_q8_0.safetensors");
+  const Tensor ids = golden.at("input_ids");
+  models::GPT2Cache cache = gpt2.cache(2, 9);
+  (void)gpt2(ids(_, slice(0, 5)), cache);
+  const Tensor last = gpt2.next_scores(ids(_, slice(5, 9)), cache);
+  BOOST_TEST(difference(last, golden.at("logits")(_, slice(8, 9))) < 1e-4);
 }
 
 BOOST_AUTO_TEST_CASE(files_are_models_of_a_type) {
@@ -117,8 +142,9 @@ BOOST_AUTO_TEST_CASE(what_was_in_blocks_is_saved_as_numbers) {
 }
 
 BOOST_AUTO_TEST_CASE(other_architectures_are_refused) {
-  BOOST_TEST(says(thrown<Error>([] { (void)pretrained::load(kFiles + "blocks.gguf"); }),
-                  "general.architecture is 'test', which is not supported; supported: llama, qwen2"));
+  BOOST_TEST(says(
+      thrown<Error>([] { (void)pretrained::load(kFiles + "blocks.gguf"); }),
+      "general.architecture is 'test', which is not supported; supported: llama, qwen2, phi3, gemma, gpt2"));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_gguf_file_says_where) {

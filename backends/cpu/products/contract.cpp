@@ -149,8 +149,8 @@ size_t Contraction::packing(const Partition& box, const uint64_t* args, std::vec
 
 namespace {
 
-/// Gives back the pages of a file that the right side lies in: what was packed of it is not read again, and what was
-/// not comes again.
+/// Gives back the pages of a file that the right side lies in: what was packed of it is not read again, and
+/// what was not comes again.
 void give_back_right(const ContractionSides& s, DType element) {
   const int64_t down = (s.steps - 1) * s.right_step, across = (s.columns - 1) * s.right_column;
   const char* const first = s.right + std::min<int64_t>(down, 0) + std::min<int64_t>(across, 0);
