@@ -1,8 +1,9 @@
 // Includes everything that a user needs: #include <lazy/lazy.hpp>.
 #pragma once
 #include "lazy/autograd/gradient.hpp"
-#include "lazy/autograd/jacobian.hpp"
 #include "lazy/autograd/parameter.hpp"
+#include "lazy/batching/jacobian.hpp"
+#include "lazy/batching/vmap.hpp"
 #include "lazy/complex/complex.hpp"
 #include "lazy/core/accuracy.hpp"
 #include "lazy/core/constants.hpp"

@@ -59,14 +59,18 @@ std::optional<Compared> compared(const LoopKernel& k, const Instr& in) {
 
 class Evaluation {
  public:
-  Evaluation(const LoopKernel& k, const Half& h, const std::vector<uint8_t>& zero_operands, KnownHalf& out)
-      : k_(k), half_(h), zero_(zero_operands), out_(out) {}
+  Evaluation(const LoopKernel& k, const Part& p, const std::vector<uint8_t>& zero_operands, KnownPart& out)
+      : k_(k),
+        half_(std::get_if<Half>(&p)),
+        mask_(std::get_if<Masked>(&p)),
+        zero_(zero_operands),
+        out_(out) {}
 
   void run() {
     out_.values.assign(k_.body.size(), Known::unknown);
     out_.scalars.assign(k_.body.size(), 0);
     for (ValueId v = 0; v < k_.body.size(); ++v) value(v);
-    if (k_.sequential == half_.a || k_.sequential == half_.b)
+    if (half_ ? k_.sequential == half_->a || k_.sequential == half_->b : k_.sequential == mask_->axis)
       out_.neutral =
           k_.form == Form::contract ? sums_nothing() : k_.form == Form::reduce && reduces_nothing();
   }
@@ -82,12 +86,16 @@ class Evaluation {
     const Instr& in = k_.body[v];
     if (in.code == Code::scalar) out_.values[v] = Known::scalar, out_.scalars[v] = in.imm;
     if (in.code == Code::load && zero_[in.imm]) out_.values[v] = is_bool(in.type) ? Known::no : Known::zero;
+    if (in.code == Code::load && mask_ && in.imm == mask_->operand)
+      out_.values[v] = mask_->value ? Known::yes : Known::no;
     if (in.code != Code::op) return;
-    if (const auto c = compared(k_, in)) {
-      if (c->no == half_) out_.values[v] = Known::no;
-      if (c->yes == half_) out_.values[v] = Known::yes;
+    if (const auto c = half_ ? compared(k_, in) : std::nullopt) {
+      if (c->no == *half_) out_.values[v] = Known::no;
+      if (c->yes == *half_) out_.values[v] = Known::yes;
     } else if (in.op == Op::where) {
       if (at(in.a) == Known::yes) set(v, in.b);
+      const bool alike = at(in.b) == at(in.c) && out_.scalars[in.b] == out_.scalars[in.c];
+      if (alike) set(v, in.b);
       // A mask of ones and zeros, as tril() makes it, is taken to have its zeros here.
       if (at(in.a) == Known::no || (at(in.a) == Known::scalar && out_.is_zero(in.a))) set(v, in.c);
     } else if (in.op == Op::cast) {
@@ -142,20 +150,21 @@ class Evaluation {
     }
     const auto stored = static_cast<size_t>(
         std::count_if(k_.stores.begin(), k_.stores.end(), [&](const Store& s) { return is_sum(s.value); }));
-    if (others == 0 && stored == 0) out_.signs = KnownHalf::Signs::none;
-    if (others + plus_zero == 0 && stored == 1) out_.signs = KnownHalf::Signs::stored;
+    if (others == 0 && stored == 0) out_.signs = KnownPart::Signs::none;
+    if (others + plus_zero == 0 && stored == 1) out_.signs = KnownPart::Signs::stored;
     return true;
   }
 
   const LoopKernel& k_;
-  const Half& half_;
+  const Half* half_;
+  const Masked* mask_;
   const std::vector<uint8_t>& zero_;
-  KnownHalf& out_;
+  KnownPart& out_;
 };
 
 }  // namespace
 
-bool KnownHalf::is_zero(ValueId v) {
+bool KnownPart::is_zero(ValueId v) {
   if (values[v] == Known::scalar) zeros.push_back(scalars[v]);
   return values[v] == Known::zero || values[v] == Known::scalar;
 }
@@ -171,9 +180,9 @@ std::vector<Half> halves_of(const LoopKernel& k) {
   return found;
 }
 
-KnownHalf known_in(const LoopKernel& k, const Half& h, const std::vector<uint8_t>& zero_operands) {
-  KnownHalf known;
-  Evaluation(k, h, zero_operands, known).run();
+KnownPart known_in(const LoopKernel& k, const Part& part, const std::vector<uint8_t>& zero_operands) {
+  KnownPart known;
+  Evaluation(k, part, zero_operands, known).run();
   return known;
 }
 

@@ -83,7 +83,8 @@ class Packer {
 
   /// Returns true for a product of a stack of matrices with one that it reads transposed, as the keys of an
   /// attention: its rows are taken block by block, and the transposition should not be done again for each
-  /// block. (Devices take complete matrices as they lie.)
+  /// block. A side of 16 bits is packed in any case, and the packing transposes as well. (Devices take
+  /// complete matrices as they lie.)
   bool reads_right_side_transposed(uint32_t v) const {
     if (!d_.options.host) return false;
     const Shape& left = t_.shape(d_.at(v).operand[0]);
@@ -92,6 +93,7 @@ class Packer {
     int column = t_.shape(o).size() - 1;
     for (; d_.at(o).op == Op::permute; o = d_.at(o).operand[0])
       column = static_cast<int>(t_.node(o).axes[column]);
+    if (d_.at(o).op == Op::cast && is_half(d_.at(d_.at(o).operand[0]).dtype)) return false;
     if (d_.at(o).op == Op::input && !t_.node(o).contiguous) return t_.node(o).strides[column] != 1;
     return column != t_.shape(o).size() - 1;
   }

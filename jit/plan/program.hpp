@@ -122,9 +122,17 @@ struct Step {
   Work work;
 };
 
-/// Says that a step of a tile group may leave out, block by block, one half of its box: the indices of a
-/// dimension past a line that moves with the indices of the tile group's last level. What it would do there
-/// is read by nobody, adds nothing, or is known.
+/// Names an operand of a step, bool, that hides indices of a dimension from the tile group's blocks.
+struct Mask {
+  uint32_t step = kNone;  // kNone: there is none
+  uint16_t operand = 0;
+  uint8_t dim = 0;     // of the kernel: the only one besides levels along which the mask moves
+  bool hides = false;  // its value where an index is hidden
+};
+
+/// Says that a step of a tile group may leave out, block by block, a part of its box: one half, the indices
+/// of a dimension past a line that moves with the indices of the tile group's last level, or what its mask
+/// hides. What the step would do there is read by nobody, adds nothing, or is known.
 struct Skip {
   /// Names a scalar argument of a step that has to be +0, or else -infinity.
   struct Needed {
@@ -134,6 +142,8 @@ struct Skip {
   };
   uint32_t step = 0;
   uint8_t dim = 0;      // the kernel dimension that is shortened
+  bool masked = false;  // what the mask hides is left out; else a half, which `before` to `bias` describe
+  int16_t mask = -1;    // operand that has to be where the tile group's mask is; -1: none
   bool before = false;  // indices before the line are left out, else those past it
   int8_t sign = 0;      // the line is `bias` + `sign` * a scalar past the level's index; 0: no scalar
   uint16_t scalar = 0;  // argument of step `scalar_step`
@@ -164,7 +174,8 @@ struct TileGroup {
   std::vector<uint8_t> dim_of;    // step of the tile group * levels + level -> kernel dimension
   std::vector<Source> sources;
   std::vector<uint32_t> inner;  // slots that only the tile group needs, in the order in which they are made
-  std::vector<Skip> skips;      // by step; all of them or none
+  std::vector<Skip> skips;      // by step, of halves and then of the mask; all of them or none
+  Mask mask;
   std::shared_ptr<const Kernel>
       rows;  // runs all steps, row by row, where it takes them (jit/plan/tiling/row_groups.hpp)
   std::vector<TileGroup>

@@ -59,12 +59,17 @@ void fields(A& a, Skip::Needed& n) {
   a(n.step, n.scalar, n.lowest);
 }
 template <class A>
+void fields(A& a, Mask& m) {
+  a(m.step, m.operand, m.dim, m.hides);
+}
+template <class A>
 void fields(A& a, Skip& s) {
-  a(s.step, s.dim, s.before, s.sign, s.scalar, s.scalar_step, s.bias, s.finite, s.sums, s.zeros, s.needed);
+  a(s.step, s.dim, s.masked, s.mask, s.before, s.sign, s.scalar, s.scalar_step, s.bias, s.finite, s.sums,
+    s.zeros, s.needed);
 }
 template <class A>
 void fields(A& a, TileGroup& b) {
-  a(b.first, b.count, b.levels, b.dim_of, b.sources, b.inner, b.skips, b.parts);
+  a(b.first, b.count, b.levels, b.dim_of, b.sources, b.inner, b.skips, b.mask, b.parts);
 }
 template <class A>
 void fields(A& a, Slot& s) {

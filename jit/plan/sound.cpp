@@ -114,6 +114,7 @@ class Soundness {
       for (const TileGroup::Source& s : b.sources)
         require(value(s.node) && slot_or_none(s.slot) && dtype(s.dtype));
       for (uint32_t v : b.inner) require(v < p_.slots.size());
+      mask(b);
       for (const Skip& s : b.skips) skip(b, s);
       tile_groups(b.parts, b.first, b.first + b.count, depth - 1);
     }
@@ -122,12 +123,22 @@ class Soundness {
   bool scalar(uint32_t step, size_t i) const {
     return step < p_.steps.size() && i < p_.steps[step].scalars.size();
   }
+  void mask(const TileGroup& b) {
+    const Mask& m = b.mask;
+    if (m.step == kNone) return;
+    require(!b.levels.empty() && m.step >= b.first && m.step < b.first + b.count);
+    if (!good_) return;
+    const Step& step = p_.steps[m.step];
+    require(m.dim < step.dims.size() && m.operand < step.operands.size() &&
+            is_bool(step.operands[m.operand].dtype));
+  }
   void skip(const TileGroup& b, const Skip& s) {
     require(!b.levels.empty() && s.step >= b.first && s.step < b.first + b.count);
     if (!good_) return;
     const Step& step = p_.steps[s.step];
     require(s.dim < step.dims.size() && s.finite >= -1 && s.finite < static_cast<int>(step.operands.size()) &&
-            (s.sign == 0 || scalar(s.scalar_step, s.scalar)));
+            (s.sign == 0 || scalar(s.scalar_step, s.scalar)) && (!s.masked || b.mask.step != kNone) &&
+            s.mask >= -1 && s.mask < static_cast<int>(step.operands.size()));
     require(s.sums >= -1 && s.sums < static_cast<int>(step.operands.size()) && (s.sums < 0 || s.finite >= 0));
     for (uint16_t o : s.zeros) require(o < step.operands.size());
     for (const Skip::Needed& n : s.needed) require(scalar(n.step, n.scalar));

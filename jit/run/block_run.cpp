@@ -36,7 +36,11 @@ class Run::BlockRun {
   }
   bool is_read_again(size_t k) const;
   void one_block(Piece&, int64_t n, bool first) const;
+  /// Sets the index along each level at which a block begins, and returns its length along the last.
+  int64_t place(int64_t block, int64_t* index) const;
   bool may_skip(Piece&, const int64_t* index, int64_t length) const;
+  Seen seen(uint64_t* words, char* scratch, const int64_t* index, int64_t length) const;
+  bool mask_is_worth_it() const;
   void launch(size_t k, uint64_t* words, uint64_t* mine) const;
 
   Run& run_;
@@ -87,6 +91,7 @@ void Run::BlockRun::prepare() {
                         words_.data() + at, in_scratch);
   }
   skipping_.emplace(run_.p_, group_, blocks_, [&](size_t i) { return run_.arguments_.words(i); });
+  if (skipping_->by_mask_alone() && !mask_is_worth_it()) skipping_->clear();
   if (!skipping_->any()) packs_ = run_.packed(group_, words_.data());
 }
 
@@ -113,21 +118,53 @@ bool Run::BlockRun::may_skip(Piece& piece, const int64_t* index, int64_t length)
   return true;
 }
 
+int64_t Run::BlockRun::place(int64_t block, int64_t* index) const {
+  const int level = blocks_.level;
+  index[level] = block % blocks_.cuts * blocks_.length;
+  for (int64_t l = level, rest = block / blocks_.cuts; l-- > 0; rest /= blocks_.extent[l])
+    index[l] = rest % blocks_.extent[l];
+  return std::min(blocks_.length, blocks_.extent[level] - index[level]);
+}
+
+/// Returns what the mask lets a block see. `words` are all steps' arguments.
+Seen Run::BlockRun::seen(uint64_t* words, char* scratch, const int64_t* index, int64_t length) const {
+  const uint32_t masked = group_.mask.step;
+  for (uint32_t i = group_.first; i < masked; ++i) words += run_.p_.steps[i].args.words();
+  steps_[masked - group_.first].move(index, length, scratch, words);
+  return skipping_->seen(words);
+}
+
+// True if the mask hides enough of a sample of the blocks to go without sides that are packed for all blocks.
+bool Run::BlockRun::mask_is_worth_it() const {
+  constexpr int64_t kSample = 64, kWorth = 8;  // one part in so many
+  std::vector<uint64_t> words = words_;
+  const uint64_t* mask = words_.data();
+  for (uint32_t i = group_.first; i < group_.mask.step; ++i) mask += run_.p_.steps[i].args.words();
+  const int64_t extent = skipping_->mask_extent(mask), n = std::min(blocks_.count, kSample);
+  int64_t hidden = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t index[kMaxRank];
+    const int64_t length = place(i * blocks_.count / n, index);
+    const Seen s = seen(words.data(), nullptr, index, length);
+    hidden += extent - std::max<int64_t>(s.end - s.begin, 0);
+  }
+  return hidden * kWorth >= extent * n;
+}
+
 void Run::BlockRun::one_block(Piece& piece, int64_t n, bool first) const {
   const int level = blocks_.level;
   int64_t index[kMaxRank];
-  index[level] = n % blocks_.cuts * blocks_.length;
-  for (int64_t l = level, rest = n / blocks_.cuts; l-- > 0; rest /= blocks_.extent[l])
-    index[l] = rest % blocks_.extent[l];
-  const int64_t length = std::min(blocks_.length, blocks_.extent[level] - index[level]);
+  const int64_t length = place(n, index);
   if (skipping_->any() && (first || index[level] == 0)) piece.skips = may_skip(piece, index, length);
+  Seen sees;
+  if (piece.skips && skipping_->masked()) sees = seen(piece.words.data(), piece.scratch, index, length);
   const bool timed = profile::on() && !run_.backend_.host();
   piece.time.begin();
   uint64_t* w = piece.words.data();
   for (size_t k = 0; k < group_.count; w += step(k).args.words(), ++k) {
     steps_[k].move(index, length, piece.scratch, w);
     if (piece.skips) {
-      skipping_->shorten(number(k), index[level], length, w);
+      skipping_->shorten(number(k), index[level], length, sees, w);
       step(k).kernel->launch_here(w);
       skipping_->finish(number(k), w);
     } else {

@@ -4,6 +4,7 @@
 
 #include "lazy/core/memory_format.hpp"
 #include "lazy/core/planes.hpp"
+#include "lazy/core/samples.hpp"
 
 namespace lazy::detail {
 namespace {
@@ -37,6 +38,7 @@ thread_local constinit Observing* observing = nullptr;
 
 constinit std::atomic<uint32_t> observers = 0;
 thread_local constinit bool inferring = false;
+thread_local constinit int samples_followed = 0;
 
 Observing::Observing(Observer& o) noexcept : observer(o), outer(std::exchange(observing, this)) {
   add_reason();

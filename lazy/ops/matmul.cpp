@@ -6,6 +6,7 @@
 #include "lazy/core/planes.hpp"
 #include "lazy/core/policy.hpp"
 #include "lazy/core/recipe.hpp"
+#include "lazy/core/samples.hpp"
 
 namespace lazy {
 namespace {
@@ -32,6 +33,7 @@ bool runs_along(const Handle& h, int axis) {
 bool sums_in_lanes(const Handle& a, const Handle& b) {
   const bool row = a->shape[a->shape.size() - 2] == 1, column = b->shape.back() == 1;
   if (row && column) return true;
+  if (samples_followed > 0) return false;
   if (!is_float(a->dtype) || row == column || a->shape.back() == 1) return false;
   return runs_along(a, -1) && runs_along(b, -2);
 }
@@ -61,6 +63,7 @@ Handle inner_product(const char* name, const Handle& a, const Handle& b, const S
 Handle with_vector(const char* name, const Handle& a, const Handle& b, const Site& s) {
   const bool row = a->shape.size() == 1, column = b->shape.size() == 1;
   if (row && column) return sum_of_products(name, a, b, s);
+  if (samples_followed > 0) return {};
   const Handle &matrix = row ? b : a, &vector = row ? a : b;
   const int along = row ? -2 : -1;
   if (matrix->shape[matrix->shape.size() + (row ? -1 : -2)] != 1 &&

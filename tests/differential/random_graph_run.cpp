@@ -48,6 +48,8 @@ void put(unsigned char* at, DType t, Random& r, bool specials) {
     case bfloat16: return as(bfloat16_t(static_cast<float>(d)));
     case float32: return as(static_cast<float>(d));
     case float64: return as(d);
+    case complex64:
+    case complex128: throw std::logic_error("random graphs have no complex numbers");
   }
 }
 

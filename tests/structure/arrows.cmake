@@ -8,7 +8,7 @@ set(rooms
     backends/cpu/memory backends/cpu/debug backends/cpu/threads backends/cpu/calls/order backends/cpu/calls/linalg backends/cpu/calls
     backends/cpu/products backends/cpu/scatter backends/cpu backends/cuda/api
     backends/cuda/emitter backends/cuda
-    lazy/core lazy/ops lazy/indexing lazy/linalg lazy/random lazy/formula lazy/complex lazy/fft lazy/autograd lazy/insight lazy/io lazy/io/wire lazy/nn/functional
+    lazy/core lazy/ops lazy/indexing lazy/linalg lazy/random lazy/formula lazy/complex lazy/fft lazy/autograd lazy/batching lazy/insight lazy/io lazy/io/wire lazy/nn/functional
     lazy/nn/modules lazy/nn lazy/quant lazy/inference lazy/optim lazy/amp lazy/distributed/sums lazy/distributed/engines lazy/distributed/engines/gloo lazy/distributed/engines/mpi lazy/distributed lazy/data lazy/plot lazy/training lazy/models lazy/onnx/model lazy/onnx/ops
     lazy/onnx/import lazy/onnx/export lazy/onnx lazy/pretrained/gguf lazy/pretrained
     lazy/text/unicode lazy/text/model lazy/text/pipeline lazy/text/files lazy/text/chat lazy/text lazy)

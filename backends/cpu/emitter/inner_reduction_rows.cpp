@@ -53,6 +53,44 @@ bool InnerReductionWriter::suits_rows() const {
   return moving == 1;
 }
 
+/// True if all that moves along rows is bfloat16.
+bool InnerReductionWriter::suits_parting() const {
+  const bool whole_pairs = red_->unroll % 2 == 0 && lanes_ == 16 && red_->acc[0].partials == red_->unroll;
+  return whole_pairs && std::all_of(k_.body.begin(), k_.body.begin() + k_.epilogue, [&](const auto& in) {
+           return in.code != Code::load || k_.operands[in.imm].stride[vector_axis_] == Stride::zero ||
+                  k_.operands[in.imm].dtype == DType::bfloat16;
+         });
+}
+
+/// Writes how pairs of vectors, of which one has the even and one the odd ones of 2 * lanes values, become
+/// vectors of their first and their last half.
+void InnerReductionWriter::put_in_order(const std::vector<uint16_t>& vectors) {
+  x86::Assembler& a = as_->a;
+  const auto from_both = [&](int first) {
+    std::vector<uint8_t> bytes(64);
+    for (int i = 0; i < 16; ++i)
+      bytes[static_cast<size_t>(i * 4)] = static_cast<uint8_t>(first + i / 2 + i % 2 * 16);
+    return as_->table(bytes, 64);
+  };
+  std::array<x86::Vec, 3> spare;
+  uint32_t taken = as_->reserved_vec;
+  for (x86::Vec& v : spare) {
+    v = as_->vec(std::countr_one(taken), 64);
+    taken |= taken + 1;
+  }
+  const auto& [first, last, copy] = spare;
+  a.emit(x86::Inst::kIdVmovups, first, from_both(0));
+  a.emit(x86::Inst::kIdVmovups, last, from_both(8));
+  for (size_t i = 0; i < vectors.size(); i += 2) {
+    const x86::Vec even = as_->vec(as_->variables[vectors[i]].reg, 64),
+                   odd = as_->vec(as_->variables[vectors[i + 1]].reg, 64);
+    a.emit(x86::Inst::kIdVmovaps, copy, even);
+    a.emit(x86::Inst::kIdVpermt2ps, even, first, odd);
+    a.emit(x86::Inst::kIdVpermt2ps, copy, last, odd);
+    a.emit(x86::Inst::kIdVmovaps, odd, copy);
+  }
+}
+
 void InnerReductionWriter::plan_rows() {
   AccumulatorPlaces& p = red_->acc[0];
   for (size_t i = 0; i < k_.epilogue; ++i)
@@ -82,6 +120,7 @@ void InnerReductionWriter::plan_rows() {
   rows_kept_ = as_->reserved_vec & ~taken;
   as_->reserved_vec = reserved;
   one_epilogue_ = suits_one_epilogue();
+  parted_ = suits_parting();
   for (int row = 0; row < kRows; ++row) {
     red_->rows_folded.push_back(as_->new_variable(p.info.type));
     as_->variables.back().reg = as_->variables[red_->rows_hot[static_cast<size_t>(row * p.partials)]].reg;
@@ -261,12 +300,21 @@ void InnerReductionWriter::accumulate_rows(const Addressing& whole, const Addres
   start_partials();
   a.cmp(x86::rax, as_->frame(s.loop_limit));
   skip_if(a, x86::CondCode::kSignedGT, [&] {
+    Addressing in_loop = whole;
+    const uint32_t reserved = as_->reserved_vec;
+    if (parted_) {
+      in_loop.parted = std::countr_one(reserved);
+      as_->reserved_vec |= 1u << in_loop.parted;
+      a.emit(x86::Inst::kIdVpbroadcastd, as_->vec(in_loop.parted, 64), as_->constant(0xffff0000, 4));
+    }
     hot_loop_while(a, x86::CondCode::kSignedLE, [&] {
       fetch_rows_ahead(whole);
-      for (int v = 0; v < s.unroll; ++v) one(*rows_copies_, v, whole);
+      for (int v = 0; v < s.unroll; ++v) one(*rows_copies_, v, in_loop);
       a.add(x86::rax, s.unroll * lanes_);
       a.cmp(x86::rax, as_->frame(s.loop_limit));
     });
+    as_->reserved_vec = reserved;
+    if (parted_) put_in_order(s.acc[0].hot);
   });
   write_rest(
       s.rest, s.unroll, [&](int v) { one(*rows_copies_, v, whole); },

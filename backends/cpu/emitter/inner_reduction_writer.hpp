@@ -34,6 +34,8 @@ class InnerReductionWriter final : public ReductionWriter {
   bool suits_rows() const;
   void plan_rows();
   void begin_rows();
+  bool suits_parting() const;
+  void put_in_order(const std::vector<uint16_t>& vectors);
   void rows_within_a_vector(int width, const Addressing& masked);
   void hold(const std::vector<uint16_t>& variables);
   std::array<Addressing, 2> address_rows();
@@ -56,6 +58,7 @@ class InnerReductionWriter final : public ReductionWriter {
   bool ahead_of_row_ = false;             // so where one row goes at a time, too
   int32_t ahead_ = -1;                    // frame: how many bytes on they are; 0 if no block comes next
   bool rows_ = false;                     // several rows go at once where they are short
+  bool parted_ = false;                   // their elements are loaded as Addressing::parted says
   bool one_epilogue_ = false;             // their epilogue is one, a lane each
   bool gathers_ = false;                  // results of rows wait for a vector of them where that pays
   int32_t gathered_ = -1, waiting_ = -1;  // frame: these results; how many there are

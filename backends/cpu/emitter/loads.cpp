@@ -230,7 +230,7 @@ x86::Mem address(Assembly& as, const Addressing& w, const Slot& s) {
   const Operand& o = operand_of(as, s);
   const auto size = static_cast<int>(size_of(o.dtype));
   const Stride along = o.stride[w.vector_axis];
-  const int ahead = s.vec * as.lanes;
+  const int ahead = (w.parted >= 0 ? s.vec & ~1 : s.vec) * as.lanes;
   x86::Gp base = x86::rsi;
   x86::Mem m;
   if (s.row > 0 && o.stride[w.row_axis] != Stride::zero) {
@@ -283,6 +283,12 @@ void write_load_from(Assembly& as, Registers& regs, const Addressing& w, const S
   const Operand& o = operand_of(as, s);
   const Stride along = o.stride[w.vector_axis];
   if (along == Stride::zero) return widen_one(as, o.dtype, m, dest);
+  if (w.parted >= 0) {
+    const x86::Vec d = as.vec(dest, as.lanes * 4), odd = as.vec(w.parted, as.lanes * 4);
+    if (s.vec % 2 == 0) as.a.emit(Id::kIdVpslld, d, m, asmjit::Imm(16));
+    else as.a.emit(Id::kIdVpandd, d, odd, m);
+    return;
+  }
   if (along == Stride::any && w.often_unit) {
     const asmjit::Label packed = as.a.newLabel();
     as.a.lea(x86::rcx, m);

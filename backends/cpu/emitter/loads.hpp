@@ -11,7 +11,11 @@ struct Addressing {
   bool stream = false;  // stores bypass the caches; their addresses are multiples of a vector's bytes
   bool lane0 = false;   // one index only: stores write lane 0 (the epilogue of an inner reduction)
   bool often_unit = false;  // operands of any stride along the vector axis mostly lie side by side: both ways
-  bool at_origin = false;   // the sequential axis is at its first index (an epilogue)
+  /// If not -1, vectors 2u and 2u + 1 hold the even and the odd ones of the elements that lie where they
+  /// would, which are bfloat16: parting them takes an instruction a vector, widening them in order two, one
+  /// across lanes. It is the vector register that has 0xffff0000 in its lanes.
+  int parted = -1;
+  bool at_origin = false;  // the sequential axis is at its first index (an epilogue)
   int vector_axis = 0;
   int row_axis = -1;                 // tile axis
   int32_t tail32 = -1, tail64 = -1;  // AVX2: the tail mask as vectors on the frame

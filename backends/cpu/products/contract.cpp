@@ -42,6 +42,7 @@ void multiply(Strategy strategy, const Product& p, const ProductLaunch& l, const
   switch (strategy) {
     case Strategy::in_parts: return in_parts(p, l, s, args);
     case Strategy::dots: return dots(p, l, s, args);
+    case Strategy::row_across: return row_across(p, l, s, args);
     case Strategy::windows: return windows(p, l, s, args);
     case Strategy::few_rows: return few_rows(p, l, s, args);
     case Strategy::few_rows_by_packed: return few_rows_by_packed(p, l, s, args);

@@ -37,6 +37,14 @@ bool takes_dots(const Product& p, const ContractionSides& s) {
          DottedRows::goes_across(left, right, p.wide());
 }
 
+/// True for one row by 16-bit floats whose columns lie side by side: copying them for a single use would take
+/// longer than the product.
+bool goes_across(const Product& p, const ContractionSides& s) {
+  const ContractionForm& f = p.form;
+  return f.rows == 1 && s.rows == 1 && f.lane == ContractionLane::f32 && is_half(f.right.from) &&
+         s.right_column == static_cast<int64_t>(size_of(f.right.from)) && !s.right_places;
+}
+
 /// True if all rows of the left side stay in the second-level cache while the right side passes, of which
 /// there is enough for all threads.
 bool left_stays_near(const Product& p, const ProductLaunch& l, const ContractionSides& s) {
@@ -52,6 +60,7 @@ bool left_stays_near(const Product& p, const ProductLaunch& l, const Contraction
 /// Returns the strategy for one matrix whose sides are not both read as they lie by the generated code.
 Strategy of_one_matrix(const Product& p, const ProductLaunch& l, const ContractionSides& s) {
   if (takes_dots(p, s)) return Strategy::dots;
+  if (goes_across(p, s)) return Strategy::row_across;
   if (windows_stay(p, l, s)) return Strategy::windows;
   if (s.rows <= 4 * p.form.rows || left_stays_near(p, l, s))
     return l.packed ? Strategy::few_rows_by_packed : Strategy::few_rows;

@@ -12,6 +12,7 @@ enum class Strategy : uint8_t {
   in_place,            // both sides as they lie, all matrices in one launch or one for each thread
   in_parts,            // both sides as they lie, a part of the sum at a time
   dots,                // a few rows of integers, lanes along the sum
+  row_across,          // one row by 16-bit floats as they lie, lanes along their columns
   windows,             // rows that are windows of an image, where they lie in it
   few_rows,            // the right side copied block by block, each of which is used once
   few_rows_by_packed,  // the same by a right side that was packed before
@@ -29,6 +30,7 @@ void in_place(const Product&, const ProductLaunch&, const ContractionSides&, uin
 // These multiply one matrix.
 void in_parts(const Product&, const ProductLaunch&, const ContractionSides&, const uint64_t* args);
 void dots(const Product&, const ProductLaunch&, const ContractionSides&, const uint64_t* args);
+void row_across(const Product&, const ProductLaunch&, const ContractionSides&, const uint64_t* args);
 void windows(const Product&, const ProductLaunch&, const ContractionSides&, const uint64_t* args);
 void few_rows(const Product&, const ProductLaunch&, const ContractionSides&, const uint64_t* args);
 void few_rows_by_packed(const Product&, const ProductLaunch&, const ContractionSides&, const uint64_t* args);

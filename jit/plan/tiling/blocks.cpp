@@ -194,17 +194,25 @@ double choose_length(const TileGroup& tile_group, const CapturedGraph& f, const 
   return one.matrix;
 }
 
-/// True if blocks may leave out half of a box of a size that makes it worth it.
+/// True if the rows of blocks may leave out a part of a box of a size that makes it worth it.
 bool may_skip(const TileGroup& tile_group, const Blocks& b) {
   return !tile_group.skips.empty() && b.extent[tile_group.levels.size() - 1] >= 2 * kRowsToSkip;
 }
+/// True if less is left out of blocks of more rows: not if a mask is the same for all rows.
+bool skips_by_row(const Program& p, const TileGroup& tile_group) {
+  if (!tile_group.skips.front().masked) return true;
+  const Mask& m = tile_group.mask;
+  const size_t levels = tile_group.levels.size();
+  const uint8_t level = tile_group.dim_of[(m.step - tile_group.first) * levels + levels - 1];
+  return p.steps[m.step].operands[m.operand].dim_of[level] != Binding::kAbsent;
+}
 
-/// Cuts the last level, so that what blocks may leave out is left out, into blocks of so few rows that they
-/// leave out nearly half.
-void choose_rows(const TileGroup& tile_group, Blocks& b) {
+/// Makes blocks of rows, which is what leaves out something; `few`: of so few that they leave out nearly half
+/// of a triangle.
+void choose_rows(const TileGroup& tile_group, bool few, Blocks& b) {
   const auto last = static_cast<int>(tile_group.levels.size()) - 1;
   if (b.level < last) b.level = last, b.length = b.extent[last];
-  b.length = std::min(b.length, std::max(kRowsToSkip, divide_up(b.extent[last], kCutsToSkip)));
+  if (few) b.length = std::min(b.length, std::max(kRowsToSkip, divide_up(b.extent[last], kCutsToSkip)));
 }
 
 /// Cuts the level so that `wanted` threads have as much to do as each other.
@@ -253,7 +261,7 @@ Blocks choose_blocks(const Program& p, const TileGroup& tile_group, const Captur
       std::any_of(tile_group.sources.begin(), tile_group.sources.end(), [](auto& s) { return s.matrix; });
   const auto near = static_cast<double>(workers.near_bytes), far = static_cast<double>(workers.far_bytes);
   const double most = asked ? bytes_asked : far / (products ? 1 : 2);
-  const bool skips = !asked && may_skip(tile_group, b);
+  const bool rows = !asked && may_skip(tile_group, b), skips = rows && skips_by_row(p, tile_group);
   if (!parallel && total < most && !skips) return b;
   if (parallel && indices < workers.threads) return b;
 
@@ -263,7 +271,7 @@ Blocks choose_blocks(const Program& p, const TileGroup& tile_group, const Captur
   Budget budget{most, most};
   if (!asked && !products && has_short_rows(tile_group, f, b, near)) budget = {near / 2, near / 2};
   const double matrix = choose_length(tile_group, f, budget, asked, b);
-  if (skips) choose_rows(tile_group, b);
+  if (rows) choose_rows(tile_group, skips, b);
   choose_cuts(!parallel ? 1
               : asked
                   ? workers.threads

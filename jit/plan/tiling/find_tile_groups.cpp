@@ -242,10 +242,15 @@ std::string describe(const TileGroup& b) {
   const auto counted = [](size_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
   };
+  const auto left_out = [&](bool masked, const char* what) {
+    const auto n = std::count_if(b.skips.begin(), b.skips.end(), [&](auto& s) { return s.masked == masked; });
+    return n == 0 ? "" : what + counted(static_cast<size_t>(n), "kernel");
+  };
   const std::string first = std::to_string(b.first), last = std::to_string(b.first + b.count - 1);
   return (b.count == 1 ? "kernel " + first : "kernels " + first + " to " + last) + " block by block over " +
          counted(b.levels.size(), "outer dimension") + ", " + counted(b.inner.size(), "value") +
-         " in scratch" + (b.skips.empty() ? "" : ", half left out in " + counted(b.skips.size(), "kernel"));
+         " in scratch" + left_out(false, ", half left out in ") +
+         left_out(true, ", what a mask hides left out in ");
 }
 
 void find_tile_groups(const Trace& t, const Fusion& f, const std::vector<loop::LoopKernel>& loops, bool skips,

@@ -95,16 +95,28 @@ Handle scaled(const Recorder& r, const jit::Expanding& e) {
   return r.op(Op::multiply, r.as(e[kFactor]->dtype, e[kQuery]), e[kFactor]);
 }
 
-/// Returns true for keys that a query sees; an empty handle if each sees all.
-Handle sees(const Recorder& r, const jit::Expanding& e, int64_t queries, int64_t keys) {
+/// Says which keys a query sees: those for which both are true. An empty handle is true for all keys.
+struct Sees {
+  Handle mask, order;
+  explicit operator bool() const { return mask || order; }
+  Handle both(const Recorder& r) const { return mask && order ? r.both(mask, order) : mask ? mask : order; }
+  /// Returns `h` for keys that are seen, else `other`. One after the other: kernels read the mask and know
+  /// the order, where what is true for both would be made in memory first.
+  Handle choose(const Recorder& r, Handle h, const Handle& other) const {
+    for (const Handle& seen : {mask, order})
+      if (seen) h = r.where(seen, h, other);
+    return h;
+  }
+};
+Sees sees(const Recorder& r, const jit::Expanding& e, int64_t queries, int64_t keys) {
   const auto how = e.spec.as<AttentionAttributes>();
-  Handle all;
-  if (how.masked && is_bool(e[kMask]->dtype)) all = e[kMask];
-  if (!how.causal) return all;
+  Sees seen;
+  if (how.masked && is_bool(e[kMask]->dtype)) seen.mask = e[kMask];
+  if (!how.causal) return seen;
   const Device device = e[kQuery]->device;
-  const Handle order =
+  seen.order =
       r.op(Op::less_equal, numbers(keys, false, device, r.site), numbers(queries, true, device, r.site));
-  return all ? r.both(all, order) : order;
+  return seen;
 }
 
 std::vector<Handle> expand_attention(const jit::Expanding& e) {
@@ -119,21 +131,22 @@ std::vector<Handle> expand_attention(const jit::Expanding& e) {
   if (!scale_first) x = r.op(Op::multiply, x, e[kFactor]);
   if (how.masked && !is_bool(e[kMask]->dtype)) x = r.op(Op::add, x, r.as(work, e[kMask]));
   const Handle never = r.number(-std::numeric_limits<double>::infinity(), work);
-  Handle seen_keys = sees(r, e, q->shape[q->shape.size() - 2], k->shape[k->shape.size() - 2]);
+  Sees seen_keys = sees(r, e, q->shape[q->shape.size() - 2], k->shape[k->shape.size() - 2]);
   // Where all of this is one kernel (jit/ir/attention.hpp), scores that are hidden are -infinity. Elsewhere
   // they are left out of exp as well, which is slow where its result is near 0.
-  if (seen_keys && e.prefers.fuses_softmax) x = r.where(std::exchange(seen_keys, {}), x, never);
-  const auto seen = [&](const Handle& h, const Handle& other) {
-    return seen_keys ? r.where(seen_keys, h, other) : h;
-  };
+  if (seen_keys && e.prefers.fuses_softmax) x = r.where(std::exchange(seen_keys, {}).both(r), x, never);
+  const auto seen = [&](const Handle& h, const Handle& other) { return seen_keys.choose(r, h, other); };
   const Handle top = r.reduce(Op::max, seen(x, never), {-1}, keepdims);
   const Handle finite = r.where(r.op(Op::isfinite, top), top, 0);
   const Handle zero = r.number(0, work);
   const Handle weights = seen(r.op(Op::exp, seen(r.op(Op::subtract, x, finite), zero)), zero);
   const Handle sum = r.reduce(Op::sum, weights, {-1}, keepdims);
   const Handle total = r.where(r.op(Op::equal, sum, zero), 1, sum);
+  // Values of 16 bits are multiplied in 16 bits, as queries and keys are: a weight is rounded for it, as
+  // others' attentions of these dtypes do. A kernel for all of this has its own way (jit/ir/attention.hpp).
+  const bool rounds = t == DType::bfloat16 && !e.prefers.fuses_softmax;
   // Dividing the result instead of the weights takes fewer divisions.
-  Handle out = product(weights, v);
+  Handle out = product(rounds ? r.as(work, r.as(t, weights)) : weights, v);
   // With +0 added, -0 is no more a result than where hidden keys are left out (jit/plan/tiling/skips.hpp).
   if (seen_keys) out = r.op(Op::add, out, zero);
   const Handle lse = r.where(r.op(Op::equal, sum, zero), std::numeric_limits<double>::infinity(),
@@ -194,9 +207,9 @@ std::vector<Handle> expand_attention_gradients(const jit::Expanding& e) {
   const Handle k = r.as(work, e[kKey]), v = r.as(work, e[kValue]);
   const auto product = [&](const Handle& a, const Handle& b) { return detail::matmul(kName, a, b, r.site); };
   const auto transposed = [&](const Handle& h) { return detail::matrix_transpose(h, r.site); };
-  const Handle seen_keys = e.prefers.fuses_softmax
-                               ? Handle()
-                               : sees(r, e, weights->shape[weights->shape.size() - 2], weights->shape.back());
+  const Sees seen_keys = e.prefers.fuses_softmax
+                             ? Sees()
+                             : sees(r, e, weights->shape[weights->shape.size() - 2], weights->shape.back());
   // Gradients of hidden scores are 0. With +0 added to sums of them -0 is no more a result than where what is
   // hidden is left out.
   const auto sums = [&](const Handle& a, const Handle& b) {
@@ -207,7 +220,7 @@ std::vector<Handle> expand_attention_gradients(const jit::Expanding& e) {
   const Handle y = t == work ? e[own + kOfResult] : r.op(Op::divide, sums(weights, v), total);
   const Handle along = r.reduce(Op::sum, r.op(Op::multiply, share, y), {-1}, keepdims);
   Handle scores = r.op(Op::multiply, weights, r.op(Op::subtract, product(share, transposed(v)), along));
-  if (seen_keys) scores = r.where(seen_keys, scores, 0);
+  scores = seen_keys.choose(r, scores, r.number(0, work));
   std::vector<Handle> g{r.op(Op::multiply, sums(scores, k), e[kFactor]),
                         product(transposed(scores), scaled(r, e)), product(transposed(weights), share)};
   if (e.spec.as<AttentionAttributes>().masked) g.push_back(scores);

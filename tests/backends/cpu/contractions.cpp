@@ -268,6 +268,35 @@ LoopKernel vector_times_matrix(DType t) {
   return b.done();
 }
 
+/// A vector times 16-bit floats, whose columns lie side by side or not: whole groups of steps and of columns,
+/// what is left of both, and blocks of columns.
+BOOST_AUTO_TEST_CASE(vectors_times_sixteen_bits) {
+  for (const DType left : {DType::float32, DType::float16, DType::bfloat16})
+    for (const DType right : {DType::float16, DType::bfloat16})
+      for (const Stride apart : {Stride::unit, Stride::any}) {
+        KernelBuilder b(Form::contract, 4, 0);
+        const auto widened = [&](ValueId v) {
+          return b.k.body[v].type == DType::float32 ? v : b.cast(DType::float32, v);
+        };
+        const ValueId x = b.input(left, {apart, Stride::any, Stride::zero, Stride::zero}),
+                      y = b.input(right, {Stride::any, Stride::any, Stride::zero, apart});
+        const int r = b.contract(widened(x), widened(y));
+        b.begin_epilogue();
+        const ValueId bias =
+            b.input(DType::float32, {Stride::zero, Stride::zero, Stride::zero, Stride::unit});
+        b.store(b.cast(right, b.op(Op::add, b.result(r), bias)),
+                {Stride::zero, Stride::any, Stride::zero, Stride::unit});
+        b.done();
+        for (const int64_t steps : {0, 1, 7, 8, 9, 35})
+          for (const int64_t columns : {1, 15, 16, 17, 31, 32, 33, 63, 100, 1000})
+            compare(b.k, {steps, 2, 1, columns});
+        for (const char* threads : {"1", "3"}) {
+          const config::Override set("LAZY_NUM_THREADS", threads);
+          compare(b.k, {21, 1, 1, 9001});
+        }
+      }
+}
+
 /// A right side that no near cache holds passes in parts unless one tile has all columns.
 BOOST_AUTO_TEST_CASE(vectors_times_far_matrices) {
   for (const DType t : {DType::float32, DType::float64}) {

@@ -1,31 +1,28 @@
-#include "lazy/autograd/jacobian.hpp"
+#include "lazy/batching/jacobian.hpp"
 
+#include "lazy/batching/vmap.hpp"
 #include "lazy/core/build.hpp"
-#include "lazy/ops/joining.hpp"
 #include "lazy/ops/recorder.hpp"
 
 namespace lazy {
 namespace {
 using namespace detail;
 
+Shape joined(Shape a, const Shape& b) {
+  for (const int64_t n : b) a.push_back(n);
+  return a;
+}
+
 TensorFunction of_one(const std::function<Tensor(const Tensor&)>& f) {
   return [&f](const std::vector<Tensor>& x) { return f(x[0]); };
 }
 
-/// Returns zeros like a value, but 1 for one element.
-Tensor unit(const Recorder& r, const Handle& like, int64_t element) {
-  const Shape flat{numel(like->shape)};
-  const Handle at = r.op(Op::equal, r.index(0, flat, like), element);
-  return r.tensor(r.reshape(r.as(like->dtype, at), like->shape));
-}
-
-/// Stacks values of one shape in front of a shape.
-Tensor stacked(const Recorder& r, const std::vector<Tensor>& all, const Shape& front, const Handle& each) {
-  Shape shape = front;
-  for (const int64_t n : each->shape) shape.push_back(n);
-  check_countable(r.name, shape, r.site);
-  if (all.empty()) return r.tensor(r.filled(0, each->dtype, shape, each));
-  return r.tensor(r.reshape(stack(all, 0, r.site).handle(), shape));
+/// Returns a batch of values like one: of each all is 0, but for one element, which is 1.
+Tensor units(const Recorder& r, const Handle& like) {
+  const int64_t n = numel(like->shape);
+  const Handle at = r.index(0, {n}, like);
+  const Handle diagonal = r.op(Op::equal, r.reshape(at, {n, 1}), r.reshape(at, {1, n}));
+  return r.tensor(r.reshape(r.as(like->dtype, diagonal), joined({n}, like->shape)));
 }
 
 Handle value_of_argument(const char* name, const Tensor& x, const Site& s) {
@@ -44,9 +41,10 @@ Tensor by_rows(const char* name, const std::function<Tensor(const Tensor&)>& f, 
   const Handle at = value_of_argument(name, x, s);
   const Pullback p = vjp(of_one(f), {x}, s);
   const Handle& y = p.value.handle();
-  std::vector<Tensor> rows;
-  for (int64_t i = 0; i < numel(y->shape); ++i) rows.push_back(p(Arg(unit(r, y, i), s))[0]);
-  return stacked(r, rows, y->shape, at);
+  if (numel(y->shape) == 0) return r.tensor(r.filled(0, at->dtype, joined(y->shape, at->shape), at));
+  const auto row = [&](const Tensor& gradient) { return p(Arg(gradient, s))[0]; };
+  const Tensor rows = vmap(row, {}, s)(units(r, y));
+  return r.tensor(r.reshape(rows.handle(), joined(y->shape, at->shape)));
 }
 
 }  // namespace
@@ -58,19 +56,19 @@ Tensor jacrev(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, Si
 Tensor jacfwd(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, Site s) {
   const Recorder r{"jacfwd", s};
   const Handle at = value_of_argument(r.name, x, s);
-  std::vector<Tensor> columns;
-  Tensor y;
-  for (int64_t i = 0; i < numel(at->shape); ++i) {
-    auto [value, column] = jvp(of_one(f), {x}, {unit(r, at, i)}, s);
-    y = value;
-    columns.push_back(column);
+  if (numel(at->shape) == 0) {
+    const Tensor y = f(x);
+    return r.tensor(r.filled(0, y.dtype(), joined(y.handle()->shape, at->shape), at));
   }
-  if (!y.defined()) y = f(x);
-  const Tensor all = stacked(r, columns, at->shape, y.handle());  // x's axes come first
+  const auto along = [&](const Tensor& tangent) { return jvp(of_one(f), {x}, {tangent}, s).second; };
+  const Tensor columns = vmap(along, {}, s)(units(r, at));
+  Shape of_value;
+  for (int i = 1; i < columns.ndim(); ++i) of_value.push_back(columns.shape()[i]);
+  const Handle all = r.reshape(columns.handle(), joined(at->shape, of_value));  // x's axes come first
   Dims axes;
-  for (int i = 0; i < y.handle()->shape.size(); ++i) axes.push_back(at->shape.size() + i);
+  for (int i = 0; i < of_value.size(); ++i) axes.push_back(at->shape.size() + i);
   for (int i = 0; i < at->shape.size(); ++i) axes.push_back(i);
-  return r.tensor(r.permute(all.handle(), axes));
+  return r.tensor(r.permute(all, axes));
 }
 
 Tensor hessian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, Site s) {
