@@ -123,14 +123,21 @@ Handle product_of(const char* name, const Handle& a, const Handle& b, const Site
 }
 }  // namespace
 
-Tensor matmul(Arg a, Arg b, MaybeDType dtype) {
-  if (!dtype.given) {
-    const Tensor no_bias;
-    const LayerCall call{.function = "matmul", .x = a, .bias = no_bias, .inputs_first = true};
-    if (Tensor y = recorded_by_weights(b, call); y.defined()) return y;
-  }
-  return product("matmul", a, b, dtype);
+namespace {
+/// Multiplies as the weights on the right know how to, if they do: by integers say.
+Tensor product_by_weights(const Arg& a, const Arg& b, MaybeDType dtype) {
+  const Tensor no_bias;
+  if (dtype.given) return {};
+  return recorded_by_weights(b, {.function = "matmul", .x = a, .bias = no_bias, .inputs_first = true});
 }
+
+Tensor product_of_any(Arg& a, Arg& b, MaybeDType dtype) {
+  Tensor y = product_by_weights(a, b, dtype);
+  return y.defined() ? std::move(y) : product("matmul", a, b, dtype);
+}
+}  // namespace
+
+Tensor matmul(Arg a, Arg b, MaybeDType dtype) { return product_of_any(a, b, dtype); }
 
 Tensor dot(Arg a, Arg b) {
   if (shape_of("dot", a).empty() || shape_of("dot", b).empty()) {
