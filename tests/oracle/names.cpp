@@ -98,12 +98,12 @@ const std::map<std::string, std::string>& excluded() {
         {"stft", "istft", "dct", "idct", "hilbert", "fftconvolve", "periodogram", "hann_window",
          "hamming_window", "blackman_window", "bartlett_window", "kaiser_window"});
     add("reads or writes files and memory of others",
-        {"read_csv", "to_dlpack", "from_dlpack", "read_png", "read_jpeg", "write_png", "read_pnm",
+        {"read_csv", "write_csv", "write_jpeg", "read_wav", "write_wav", "imread", "imwrite", "to_dlpack", "from_dlpack", "read_png", "read_jpeg", "write_png", "read_pnm",
          "write_pnm", "save", "load", "save_npz", "savez", "load_npz", "load_safetensors", "save_safetensors",
          "load_safetensors_index"});
     add("differentiates functions, not tensors",
         {"vjp", "jacrev", "jacobian", "jacfwd", "hessian", "grad", "value_and_grad", "value_and_grad_of",
-         "jvp", "hessian_vector", "checkpoint", "custom_function", "register_hook",
+         "jvp", "hessian_vector", "vmap", "checkpoint", "custom_function", "register_hook",
          "register_post_accumulate_grad_hook", "is_grad_enabled", "is_inference_mode_enabled",
          "is_inference"});
     return v;
