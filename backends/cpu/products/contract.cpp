@@ -129,9 +129,11 @@ size_t Contraction::packing(const Partition& box, const uint64_t* args, std::vec
   const ProductLaunch alone{box, nullptr, 1};
   const ContractionSides s = p.sides(alone, args);
   const Strategy strategy = choose(p, alone, s, p.matrices(box, args));
-  if (p.form.left.operand == p.form.right.operand ||
-      (strategy != Strategy::few_rows && strategy != Strategy::many_rows) || !p.copies_right(s) ||
-      (p.form.rows == 1 && s.rows > 1) || s.steps == 0)
+  const bool copied =
+                 (strategy == Strategy::few_rows || strategy == Strategy::many_rows) && p.copies_right(s),
+             in_place = strategy == Strategy::in_place || strategy == Strategy::in_parts;
+  if (p.form.left.operand == p.form.right.operand || (p.form.rows == 1 && s.rows > 1) || s.steps == 0 ||
+      !(copied || (in_place && worth_keeping(p, s))))
     return 0;
   const PackedRight r = p.packed_right(s);
   const auto word = [&](auto w) { form.push_back(static_cast<uint64_t>(w)); };

@@ -69,6 +69,10 @@ Strategy of_one_matrix(const Product& p, const ProductLaunch& l, const Contracti
 
 }  // namespace
 
+bool worth_keeping(const Product& p, const ContractionSides& s) {
+  return p.form.rows > 1 && s.rows > 1 && p.right_bytes(s) > small_right();
+}
+
 Strategy choose(const Product& p, const ProductLaunch& l, const ContractionSides& s, int64_t matrices) {
   if (matrices == 0 || s.rows == 0 || s.columns == 0) return Strategy::nothing;
   if (l.packed) return of_one_matrix(p, l, s);

@@ -36,6 +36,9 @@ void few_rows(const Product&, const ProductLaunch&, const ContractionSides&, con
 void few_rows_by_packed(const Product&, const ProductLaunch&, const ContractionSides&, const uint64_t* args);
 void many_rows(const Product&, const ProductLaunch&, const ContractionSides&, const uint64_t* args);
 
+/// True if a right side that choose() reads as it lies is worth packing once for all launches, if it stays:
+/// packed, it comes from memory in long runs, in half the time or less.
+bool worth_keeping(const Product&, const ContractionSides&);
 /// True if windows() may be chosen for the sides.
 bool windows_stay(const Product&, const ProductLaunch&, const ContractionSides&);
 /// Packs all of the left side, on all threads if there is much of it.
