@@ -170,8 +170,7 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
       logging::print(logging::Channel::cache,
                      "%s: %s program of %zu kernel%s and %zu bytes of code loaded, %.1f us",
                      store->directory().c_str(), p->variant.c_str(), p->steps.size(),
-                     p->steps.size() == 1 ? "" : "s", p->code_bytes,
-                     static_cast<double>(ns) / 1e3);
+                     p->steps.size() == 1 ? "" : "s", p->code_bytes, static_cast<double>(ns) / 1e3);
   }
   return programs;
 }
@@ -216,8 +215,8 @@ void store_program(std::span<const uint32_t> key, const CapturedGraph& captured,
   if (kept) metric::add(MetricCounter::disk_writes);
   if (logging::enabled(logging::Channel::cache))
     logging::print(logging::Channel::cache, "%s: %s program of %zu kernel%s %s, %zu bytes",
-                   store->directory().c_str(), p.variant.c_str(), p.steps.size(), p.steps.size() == 1 ? "" : "s",
-                   kept ? "kept" : "not kept", value.size());
+                   store->directory().c_str(), p.variant.c_str(), p.steps.size(),
+                   p.steps.size() == 1 ? "" : "s", kept ? "kept" : "not kept", value.size());
 }
 
 }  // namespace lazy::jit

@@ -207,7 +207,8 @@ void write_csv(const std::string& path, TensorArg x, const std::vector<std::stri
     fail<ShapeError>(kName, "a table is (rows, columns) or (rows), not " + to_string(shape), s);
   const int64_t rows = shape[0], columns = shape.size() == 2 ? shape[1] : 1;
   if (!names.empty() && static_cast<int64_t>(names.size()) != columns)
-    fail<ShapeError>(kName, std::to_string(names.size()) + " names for " + std::to_string(columns) + " columns", s);
+    fail<ShapeError>(kName,
+                     std::to_string(names.size()) + " names for " + std::to_string(columns) + " columns", s);
   if (is_complex(h->dtype))
     fail<DtypeError>(kName, "complex numbers: write the columns of view_as_real()", s);
   const FloatEnvironment environment;

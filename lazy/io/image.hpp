@@ -23,9 +23,9 @@ void write_png(const std::string& path, TensorArg picture);
 /// damaged segment, or the first scan, begins. DeviceError without libjpeg-turbo.
 Tensor read_jpeg(const std::string& path, MaybeDevice device = {}, Site s = Site::current());
 
-/// Writes a JPEG file of 8 bits, of a picture of 1 or 3 channels (ShapeError; DtypeError unless it is uint8), with
-/// a quality from 1 to 100 (Error); from 90 on colours have full resolution. Errors besides as for write_png and
-/// read_jpeg.
+/// Writes a JPEG file of 8 bits, of a picture of 1 or 3 channels (ShapeError; DtypeError unless it is uint8),
+/// with a quality from 1 to 100 (Error); from 90 on colours have full resolution. Errors besides as for
+/// write_png and read_jpeg.
 void write_jpeg(const std::string& path, TensorArg picture, int quality = 90);
 
 /// Reads a PGM (grey) or PPM (colours) file, of bytes (P5, P6) or text (P2, P3). Values are scaled so that
@@ -36,8 +36,8 @@ void write_pnm(const std::string& path, TensorArg picture);
 
 /// Reads a picture of any of these kinds, by what the file begins with.
 Tensor imread(const std::string& path, MaybeDevice device = {}, Site s = Site::current());
-/// Writes a picture of the kind that the file's name ends with: .png, .jpg, .jpeg, .pgm, .ppm (Error for others).
-/// Floating-point values are 0 to 1: they are cut off beyond and become bytes.
+/// Writes a picture of the kind that the file's name ends with: .png, .jpg, .jpeg, .pgm, .ppm (Error for
+/// others). Floating-point values are 0 to 1: they are cut off beyond and become bytes.
 void imwrite(const std::string& path, TensorArg picture);
 
 }  // namespace lazy

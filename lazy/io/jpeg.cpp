@@ -8,8 +8,8 @@
 namespace lazy::detail {
 namespace {
 
-enum Colours : int { kJpegRgb = 0, kJpegYCbCr = 1, kJpegGrey = 2 };  // TJCS, turbojpeg.h
-enum PixelFormat : int { kRgbPixels = 0, kGreyPixels = 6 };          // TJPF
+enum Colours : int { kJpegRgb = 0, kJpegYCbCr = 1, kJpegGrey = 2 };          // TJCS, turbojpeg.h
+enum PixelFormat : int { kRgbPixels = 0, kGreyPixels = 6 };                  // TJPF
 enum Sampling : int { kFullColours = 0, kHalfColours = 2, kNoColours = 3 };  // TJSAMP
 enum Flag : int { kAccurateDct = 4096, kStopOnWarning = 8192, kLimitScans = 32768 };
 
@@ -21,8 +21,8 @@ struct TurboJpeg {
   int (*decompress)(void*, const unsigned char*, unsigned long, unsigned char* to, int width, int pitch,
                     int height, int format, int flags) = nullptr;
   void* (*init_compress)() = nullptr;
-  int (*compress)(void*, const unsigned char*, int width, int pitch, int height, int format, unsigned char** to,
-                  unsigned long* size, int sampling, int quality, int flags) = nullptr;
+  int (*compress)(void*, const unsigned char*, int width, int pitch, int height, int format,
+                  unsigned char** to, unsigned long* size, int sampling, int quality, int flags) = nullptr;
   void (*free)(unsigned char*) = nullptr;
   char* (*error)(void*) = nullptr;
   std::string why;  // why it was not opened; empty if it was

@@ -19,7 +19,8 @@ struct Format {
   uint32_t rate = 0;
   bool known() const {
     return channels > 0 &&
-           (form == kFloat ? bits == 32 : form == kPcm && (bits == 8 || bits == 16 || bits == 24 || bits == 32));
+           (form == kFloat ? bits == 32
+                           : form == kPcm && (bits == 8 || bits == 16 || bits == 24 || bits == 32));
   }
 };
 
@@ -29,7 +30,8 @@ Format format_at(const FileBytes& f, uint64_t at, uint64_t size) {
   Format found{f.little<uint16_t>(at), f.little<uint16_t>(at + 2), f.little<uint16_t>(at + 14),
                f.little<uint32_t>(at + 4)};
   // An extension begins with its size, the bits that count and a mask of speakers.
-  if (found.form == kExtensible) found.form = size >= kWithExtension ? f.little<uint16_t>(at + 24) : uint16_t{kPcm};
+  if (found.form == kExtensible)
+    found.form = size >= kWithExtension ? f.little<uint16_t>(at + 24) : uint16_t{kPcm};
   if (!found.known())
     f.bad(at, "expected PCM of 8, 16, 24 or 32 bits, or float32, found form " + std::to_string(found.form) +
                   " of " + std::to_string(found.bits) + " bits and " + std::to_string(found.channels) +
@@ -69,7 +71,8 @@ Sound read_wav(const FileBytes& f, const MaybeDevice& device) {
                      count = std::min<uint64_t>(size, f.bytes.size() - begin) / frame;
       std::vector<float> samples(count * format->channels);
       for (uint64_t c = 0; c < format->channels; ++c)
-        for (uint64_t i = 0; i < count; ++i) samples[c * count + i] = sample_at(f, *format, begin + i * frame + c * each);
+        for (uint64_t i = 0; i < count; ++i)
+          samples[c * count + i] = sample_at(f, *format, begin + i * frame + c * each);
       const Shape shape{format->channels, static_cast<int64_t>(count)};
       return {from_span(std::span<const float>(samples), ShapeArg(shape), device, f.site), format->rate};
     }
@@ -93,7 +96,8 @@ void write_wav(const std::string& path, TensorArg x, int64_t rate) {
   const Shape& shape = h->shape;
   const int64_t channels = shape.size() == 2 ? shape[0] : 1;
   if ((shape.size() != 1 && shape.size() != 2) || channels < 1 || channels > 65535)
-    fail<ShapeError>(kName, "samples are (samples) or (channels, samples), not " + to_string(shape), x.site());
+    fail<ShapeError>(kName, "samples are (samples) or (channels, samples), not " + to_string(shape),
+                     x.site());
   if (h->dtype != int16 && !is_float(h->dtype))
     fail<DtypeError>(kName, std::string("samples are of floating point or int16, not ") + name_of(h->dtype),
                      x.site());

@@ -23,7 +23,8 @@ BOOST_FIXTURE_TEST_SUITE(io_images, OnCpu)
 
 BOOST_AUTO_TEST_CASE(writes_jpeg) {
   const test::Folder folder;
-  const Tensor y = reshape(arange(0, 40, 1, int64), {40, 1, 1}), x = reshape(arange(0, 50, 1, int64), {1, 50, 1}),
+  const Tensor y = reshape(arange(0, 40, 1, int64), {40, 1, 1}),
+               x = reshape(arange(0, 50, 1, int64), {1, 50, 1}),
                c = reshape(arange(0, 3, 1, int64), {1, 1, 3});
   const Tensor smooth = (y * 3 + x * 2 + c * 11).astype(uint8).eval();
   const auto worst = [](const Tensor& a, const Tensor& b) {
