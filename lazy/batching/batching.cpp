@@ -36,15 +36,16 @@ Handle record_like(Op op, const std::vector<Handle>& o, DType t, const Shape& sh
   }
 }
 
-/// True for calls whose operands and outputs all have axes before those that they work on.
-bool takes_leading_axes(const jit::CallDefinition& d) {
+/// Returns how many operands of a call, the first ones, have axes before those that it works on, as its outputs
+/// have then; 0 if it takes none such.
+size_t operands_with_leading_axes(const jit::CallDefinition& d, size_t operands) {
   namespace c = jit::calls;
-  const jit::CallDefinition* const all[] = {&c::kSort,    &c::kCholesky,  &c::kLu,
-                                            &c::kLuSolve, &c::kSolve,     &c::kSolveTriangular,
-                                            &c::kQr,      &c::kEigh,      &c::kSvd,
-                                            &c::kEig,     &c::kMatrixExp, &c::kGcd,
-                                            &c::kFft,     &c::kRealFft,   &c::kInverseRealFft};
-  return std::find(std::begin(all), std::end(all), &d) != std::end(all);
+  const jit::CallDefinition* const all[] = {&c::kSort, &c::kCholesky,       &c::kLu,   &c::kLuSolve,
+                                            &c::kSolve, &c::kSolveTriangular, &c::kQr,  &c::kEigh,
+                                            &c::kSvd,  &c::kEig,            &c::kMatrixExp, &c::kGcd,
+                                            &c::kFft,  &c::kRealFft};
+  if (&d == &c::kInverseRealFft) return 2;  // planes; the length is that of the third
+  return std::find(std::begin(all), std::end(all), &d) != std::end(all) ? operands : 0;
 }
 
 }  // namespace
@@ -169,14 +170,16 @@ std::vector<Handle> Batching::call(const RecordedCall& r) const {
   const jit::CallDefinition& d = r.spec.definition();
   if (d.runs_once())
     fail<Error>(r.spec.name(), "is done once, not for each sample: it cannot be in vmap", r.site);
+  const size_t leading = operands_with_leading_axes(d, r.operands.size());
   std::vector<Handle> all;
-  for (const Handle* h : r.operands) all.push_back(whole(*h, r.site));
+  for (size_t i = 0; i < r.operands.size(); ++i)
+    all.push_back(leading == 0 || i < leading ? whole(*r.operands[i], r.site) : *r.operands[i]);
   const auto pointers = [](const std::vector<Handle>& handles) {
     std::vector<const Handle*> p;
     for (const Handle& h : handles) p.push_back(&h);
     return p;
   };
-  if (takes_leading_axes(d)) return detail::record_call(r.spec, pointers(all), r.site);
+  if (leading > 0) return detail::record_call(r.spec, pointers(all), r.site);
   std::vector<Handle> outputs;
   for (const Handle& h : r.outputs)
     outputs.push_back(overwritten(h->dtype, shape_of(h->shape), h->device, r.site));
