@@ -54,12 +54,17 @@ void report(const std::string& title) {
     return static_cast<unsigned long long>(now.*counter - before.*counter);
   };
   using M = std::decay_t<decltype(now)>;
+  const auto counted = [&](auto counter, const std::string& what) {
+    const auto n = since(counter);
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
   std::printf(
-      "  %-24s recorded %llu ops, flushed %llu times: %llu programs from the cache, %llu new;\n"
-      "  %-24s compiled %llu kernels in %.2f ms, launched %llu\n",
-      title.c_str(), since(&M::nodes_recorded), since(&M::flushes), since(&M::program_hits),
-      since(&M::program_misses), "", since(&M::kernels_compiled),
-      static_cast<double>(since(&M::compile_ns)) * 1e-6, since(&M::launches));
+      "  %-24s recorded %s, flushed %s: %s from the cache, %llu new;\n"
+      "  %-24s compiled %s in %.2f ms, launched %llu\n",
+      title.c_str(), counted(&M::nodes_recorded, "op").c_str(), counted(&M::flushes, "time").c_str(),
+      counted(&M::program_hits, "program").c_str(), since(&M::program_misses), "",
+      counted(&M::kernels_compiled, "kernel").c_str(), static_cast<double>(since(&M::compile_ns)) * 1e-6,
+      since(&M::launches));
   std::fflush(stdout);
   before = now;
 }

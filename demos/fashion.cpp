@@ -1,6 +1,5 @@
 // Learns to tell garments apart, on Fashion-MNIST or on pictures that it draws itself.
 #include <cstdio>
-#include <filesystem>
 #include <iterator>
 
 #include "demo.hpp"
@@ -10,6 +9,7 @@
 #include "lazy/optim/optim.hpp"
 #include "lazy/plot/figure.hpp"
 #include "lazy/training/training.hpp"
+#include "picture.hpp"
 #include "steps.hpp"
 
 using namespace lazy;
@@ -89,7 +89,7 @@ void learn(const demo::Arguments& arguments) {
   progress.finish();
 
   const Tensor counts = confusion_of(model, test), share = counts / sum(counts, {1}, keepdims);
-  std::filesystem::create_directories("out");
+  demo::make_folder_of("out/confusion.png");
   plot::confusion(counts, {std::begin(demo::kGarments), std::end(demo::kGarments)},
                   "What garments were taken for")
       .save("out/confusion.png");

@@ -1,5 +1,6 @@
 // Simulates heat spreading on a plate: explicit finite differences, written as one assignment to a slice.
 #include <cstdio>
+#include <lazy/plot/figure.hpp>
 
 #include "demo.hpp"
 #include "picture.hpp"
@@ -10,6 +11,7 @@ namespace {
 
 constexpr const char* kHelp = R"(heat [OUT.png [STEPS]]
 Solves the heat equation on a 256 x 256 plate with a hot left edge and a hot disc (default: out/heat.png, 1000 steps).
+Draws the plate at the start and at the end, with a scale (.png or .svg).
 )";
 
 Tensor initial(int64_t n) {
@@ -20,6 +22,12 @@ Tensor initial(int64_t n) {
   return u;
 }
 
+plot::Figure plate(const Tensor& u, const std::string& title) {
+  plot::Figure f(title, {.width = 560, .height = 500});
+  f.heat_map(u, {.map = plot::ColourMap::viridis, .low = 0, .high = 1});
+  return f;
+}
+
 void simulate(const demo::Arguments& arguments) {
   const std::string path = demo::argument(arguments, 0, "out/heat.png");
   const long steps = demo::number(arguments, 1, 1000, 0, 1000000);
@@ -28,6 +36,7 @@ void simulate(const demo::Arguments& arguments) {
 
   Tensor u = initial(n);
   const float start = sum(u).item<float>();
+  const plot::Figure before_all = plate(u, "start");
   demo::report("start");
   for (long step = 0; step < steps; ++step) {
     // Stable for factors up to 1/4. The right side is read before the left side is written.
@@ -39,9 +48,8 @@ void simulate(const demo::Arguments& arguments) {
   const float low = min(u).item<float>(), high = max(u).item<float>();
   std::printf("sum of temperatures %.1f -> %.1f, all within [%.3f, %.3f]\n", start, sum(u).item<float>(), low,
               high);
-  Tensor picture = empty({n, n, 3});  // black, red, yellow, white
-  for (int c = 0; c < 3; ++c) picture(_, _, c) = u * 3 - c;
-  demo::write_picture(path, picture);
+  demo::make_folder_of(path);
+  plot::Panels({before_all, plate(u, "after " + std::to_string(steps) + " steps")}).save(path);
   std::printf("wrote %s\n", path.c_str());
   demo::report("picture");
   if (low < 0 || high > 1) throw demo::Failure("temperatures left the range that they started in");

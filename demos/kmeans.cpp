@@ -1,16 +1,18 @@
 // Runs Lloyd's k-means: each point joins its nearest centre, each centre moves to the mean of its points.
 #include <cstdio>
 #include <iostream>
+#include <lazy/plot/figure.hpp>
 
 #include "csv.hpp"
 #include "demo.hpp"
+#include "picture.hpp"
 
 using namespace lazy;
 
 namespace {
 
-constexpr const char* kHelp = R"(kmeans [POINTS.csv [CLUSTERS]]
-Clusters points in the plane, lines "x,y" (default: demos/data/points.csv, 4 clusters).
+constexpr const char* kHelp = R"(kmeans [POINTS.csv [CLUSTERS [OUT.png]]]
+Clusters points in the plane, lines "x,y" (default: demos/data/points.csv, 4 clusters), and draws them (out/kmeans.png).
 )";
 
 void cluster(const demo::Arguments& arguments) {
@@ -47,8 +49,16 @@ void cluster(const demo::Arguments& arguments) {
               rounds, inertia);
   std::cout << "centres\n" << centres << '\n';
   demo::report("clustering");
+  const Tensor d = points(_, newaxis) - centres;
+  plot::Figure figure("clusters and their centres", {.width = 640, .height = 560, .same_scale = true});
+  figure.scatter_by_class(points(_, 0), points(_, 1), argmin(sum(d * d, {-1}), -1));
+  figure.scatter(centres(_, 0), centres(_, 1), "centres");
+  const std::string path = demo::argument(arguments, 2, "out/kmeans.png");
+  demo::make_folder_of(path);
+  figure.save(path);
+  std::printf("wrote %s\n", path.c_str());
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return demo::run(argc, argv, kHelp, 2, cluster); }
+int main(int argc, char** argv) { return demo::run(argc, argv, kHelp, 3, cluster); }

@@ -17,11 +17,15 @@ Tensor read_picture(const std::string& path) {
   return broadcast_to(grey, {height, width, 3});
 }
 
-void write_picture(const std::string& path, const Tensor& picture) {
+void make_folder_of(const std::string& path) {
   const auto folder = std::filesystem::path(path).parent_path();
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) throw Failure("cannot make the folder " + folder.string() + ": " + error.message());
+}
+
+void write_picture(const std::string& path, const Tensor& picture) {
+  make_folder_of(path);
   write_png(path, astype(clip(picture, 0, 1) * 255 + 0.5, uint8));
 }
 

@@ -30,6 +30,7 @@
 #include "lazy/io/image.hpp"
 #include "lazy/io/npy.hpp"
 #include "lazy/io/safetensors.hpp"
+#include "lazy/io/sound.hpp"
 #include "lazy/linalg/linalg.hpp"
 #include "lazy/nn/functional/attention.hpp"
 #include "lazy/nn/functional/convolution.hpp"

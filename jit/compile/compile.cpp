@@ -160,8 +160,9 @@ std::shared_ptr<const Program> compile(const CapturedGraph& captured, Variant va
   for (const TileGroup* b : rows) program->code_bytes += b->rows->code_bytes();
   name_steps(*program, &captured);
   if (logging::enabled(logging::Channel::fusion))
-    logging::print(logging::Channel::fusion, "%zu ops -> %zu kernels%s%s",
-                   static_cast<size_t>(program->nodes), loops.size(),
+    logging::print(logging::Channel::fusion, "%zu op%s -> %zu kernel%s%s%s",
+                   static_cast<size_t>(program->nodes), program->nodes == 1 ? "" : "s", loops.size(),
+                   loops.size() == 1 ? "" : "s",
                    logging::enabled(logging::Channel::fusion, logging::kDetail) ? "\n" : "",
                    logging::enabled(logging::Channel::fusion, logging::kDetail) ? print(trace).c_str() : "");
   if (logging::enabled(logging::Channel::fusion))

@@ -21,7 +21,8 @@ const char* why_lost(const Node& n) {
   if (n.op == Op::part)
     return "an output of a call that runs once was not kept by the flush that ran it, which failed";
   if (n.buffer) return "an input was overwritten by an earlier run of this computation, which failed";
-  return "an input has no value: it stands for each sample of a batch (vmap), or is computed whenever it is read "
+  return "an input has no value: it stands for each sample of a batch (vmap), or is computed whenever it is "
+         "read "
          "and was not read";
 }
 

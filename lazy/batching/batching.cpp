@@ -36,14 +36,16 @@ Handle record_like(Op op, const std::vector<Handle>& o, DType t, const Shape& sh
   }
 }
 
-/// True for calls whose operands and outputs all have axes before those that they work on.
-bool takes_leading_axes(const jit::CallDefinition& d) {
+/// Returns how many operands of a call, the first ones, have axes before those that it works on, as its
+/// outputs have then; 0 if it takes none such.
+size_t operands_with_leading_axes(const jit::CallDefinition& d, size_t operands) {
   namespace c = jit::calls;
   const jit::CallDefinition* const all[] = {
-      &c::kSort,  &c::kCholesky, &c::kLu,  &c::kLuSolve,   &c::kSolve, &c::kSolveTriangular, &c::kQr,
-      &c::kEigh,  &c::kSvd,      &c::kEig, &c::kMatrixExp, &c::kGcd,   &c::kFft,             &c::kRealFft,
-      &c::kInverseRealFft};
-  return std::find(std::begin(all), std::end(all), &d) != std::end(all);
+      &c::kSort, &c::kCholesky, &c::kLu,  &c::kLuSolve, &c::kSolve,     &c::kSolveTriangular,
+      &c::kQr,   &c::kEigh,     &c::kSvd, &c::kEig,     &c::kMatrixExp, &c::kGcd,
+      &c::kFft,  &c::kRealFft};
+  if (&d == &c::kInverseRealFft) return 2;  // planes; the length is that of the third
+  return std::find(std::begin(all), std::end(all), &d) != std::end(all) ? operands : 0;
 }
 
 }  // namespace
@@ -53,14 +55,14 @@ Handle Batching::sample(const Handle& batch) {
     return complex(sample(jit::real_plane(batch)), sample(jit::imaginary_plane(batch)), site_);
   const int64_t n = batch->shape[0];
   if (size_ >= 0 && n != size_)
-    fail<ShapeError>("vmap",
-                     "arguments have " + std::to_string(size_) + " and " + std::to_string(n) + " samples", site_);
+    fail<ShapeError>(
+        "vmap", "arguments have " + std::to_string(size_) + " and " + std::to_string(n) + " samples", site_);
   size_ = n;
   Shape shape;
   for (int i = 1; i < batch->shape.size(); ++i) shape.push_back(batch->shape[i]);
   // A pending op on what never has a value: derivations are attached to it as to any other.
-  const Handle nothing =
-      jit::without_value(batch->dtype == DType::uint8 ? DType::int8 : DType::uint8, shape, batch->device, site_);
+  const Handle nothing = jit::without_value(batch->dtype == DType::uint8 ? DType::int8 : DType::uint8, shape,
+                                            batch->device, site_);
   Handle h = jit::record(Op::cast, {&nothing}, batch->dtype, shape, site_);
   keep(h, batch);
   return h;
@@ -119,7 +121,8 @@ Handle Batching::apply(const Recorded& r) const {
     case jit::OpKind::contract: return multiply(r);
     case jit::OpKind::view:
       if (r.op == Op::reshape) return detail::reshape(*find(*r.operands[0]), shape, r.site);
-      if (r.op == Op::broadcast) return detail::broadcast(aligned(*r.operands[0], axes, r.site), shape, r.site);
+      if (r.op == Op::broadcast)
+        return detail::broadcast(aligned(*r.operands[0], axes, r.site), shape, r.site);
       if (r.op == Op::permute) a.axes = behind(0, past_samples(a.axes, true));
       if (r.op == Op::slice) a.ints = behind(0, a.ints), a.steps = behind(1, a.steps);
       if (r.op == Op::window) a.axes = past_samples(a.axes, true);
@@ -144,7 +147,8 @@ Handle Batching::multiply(const Recorded& r) const {
   if (!find(y) && y->shape.size() == 2) {
     const int64_t k = x->shape.back(), rows = size_ * (numel(sample) / std::max<int64_t>(sample.back(), 1));
     const Handle flat = detail::reshape(*find(x), {rows, k}, r.site);
-    const Handle product = detail::record(Op::matmul, {&flat, &y}, t, {rows, sample.back()}, r.site, r.attributes);
+    const Handle product =
+        detail::record(Op::matmul, {&flat, &y}, t, {rows, sample.back()}, r.site, r.attributes);
     return detail::reshape(product, shape_of(sample), r.site);
   }
   const Handle a = aligned(x, sample.size(), r.site), b = aligned(y, sample.size(), r.site);
@@ -166,14 +170,16 @@ std::vector<Handle> Batching::call(const RecordedCall& r) const {
   const jit::CallDefinition& d = r.spec.definition();
   if (d.runs_once())
     fail<Error>(r.spec.name(), "is done once, not for each sample: it cannot be in vmap", r.site);
+  const size_t leading = operands_with_leading_axes(d, r.operands.size());
   std::vector<Handle> all;
-  for (const Handle* h : r.operands) all.push_back(whole(*h, r.site));
+  for (size_t i = 0; i < r.operands.size(); ++i)
+    all.push_back(leading == 0 || i < leading ? whole(*r.operands[i], r.site) : *r.operands[i]);
   const auto pointers = [](const std::vector<Handle>& handles) {
     std::vector<const Handle*> p;
     for (const Handle& h : handles) p.push_back(&h);
     return p;
   };
-  if (takes_leading_axes(d)) return detail::record_call(r.spec, pointers(all), r.site);
+  if (leading > 0) return detail::record_call(r.spec, pointers(all), r.site);
   std::vector<Handle> outputs;
   for (const Handle& h : r.outputs)
     outputs.push_back(overwritten(h->dtype, shape_of(h->shape), h->device, r.site));
@@ -182,8 +188,8 @@ std::vector<Handle> Batching::call(const RecordedCall& r) const {
     for (const Handle& h : all) {
       Shape shape = h->shape;
       shape[0] = 1;
-      const Handle row = detail::slice(h, behind(i, Dims(h->shape.size() - 1, 0)), Dims(h->shape.size(), 1),
-                                       shape, r.site);
+      const Handle row =
+          detail::slice(h, behind(i, Dims(h->shape.size() - 1, 0)), Dims(h->shape.size(), 1), shape, r.site);
       Shape sample;
       for (int axis = 1; axis < shape.size(); ++axis) sample.push_back(shape[axis]);
       one.push_back(detail::reshape(row, sample, r.site));

@@ -7,7 +7,9 @@
 namespace lazy::detail {
 
 struct Vmapping::State {
-  State(const VmapAxes& a, const Site& s) : axes(a), site(s), batching(s), observing(batching) { ++samples_followed; }
+  State(const VmapAxes& a, const Site& s) : axes(a), site(s), batching(s), observing(batching) {
+    ++samples_followed;
+  }
   ~State() { --samples_followed; }
 
   VmapAxes axes;
@@ -31,8 +33,8 @@ Handle moved(const Handle& h, int from, int to, const Site& s) {
 int normal(const char* what, int axis, int count, const Site& s) {
   if (axis < -count || axis >= count)
     fail<IndexError>("vmap",
-                     std::string(what) + " " + std::to_string(axis) + " of a value of " + std::to_string(count) +
-                         (count == 1 ? " axis" : " axes"),
+                     std::string(what) + " " + std::to_string(axis) + " of a value of " +
+                         std::to_string(count) + (count == 1 ? " axis" : " axes"),
                      s);
   return axis < 0 ? axis + count : axis;
 }

@@ -4,11 +4,11 @@
 //   Tensor d = vmap(distance)(points, others);                              // row by row
 //   Tensor t = vmap(distance, {.in_axes = {0, std::nullopt}})(points, origin);  // each row and one point
 //
-// The function is called once, whatever the number of samples: what it records of a sample is recorded of all of
-// them, in one program. It sees shapes without the batch's axis. Values of samples cannot be asked for in it
-// (item(), to_vector(), printing: Error), so no branch may depend on one: where() chooses. Random numbers that it
-// draws are the same for all samples. Derivatives work on both sides of it: vmap(grad(f)) gives the gradient of
-// each sample, and gradients go through vmap(f).
+// The function is called once, whatever the number of samples: what it records of a sample is recorded of all
+// of them, in one program. It sees shapes without the batch's axis. Values of samples cannot be asked for in
+// it (item(), to_vector(), printing: Error), so no branch may depend on one: where() chooses. Random numbers
+// that it draws are the same for all samples. Derivatives work on both sides of it: vmap(grad(f)) gives the
+// gradient of each sample, and gradients go through vmap(f).
 #pragma once
 #include <memory>
 #include <optional>
@@ -23,8 +23,8 @@ namespace lazy {
 
 /// Says where batches have the axis of their samples.
 struct VmapAxes {
-  /// By argument, and negative ones from the end; std::nullopt: the argument is the same for each sample. Empty:
-  /// the first axis of each argument.
+  /// By argument, and negative ones from the end; std::nullopt: the argument is the same for each sample.
+  /// Empty: the first axis of each argument.
   std::vector<std::optional<int>> in_axes = {};
   int out_axes = 0;  // of each result
 };
@@ -49,9 +49,9 @@ class Vmapping {
 
 }  // namespace detail
 
-/// Returns a function of batches that applies f to each of their samples, and gives its results as batches. An
-/// argument or result of f is a Tensor or a structure of them (a tuple, an array, a vector, a map, or a struct with
-/// fields()). ShapeError unless all batches have as many samples; Error if no argument has any.
+/// Returns a function of batches that applies f to each of their samples, and gives its results as batches.
+/// An argument or result of f is a Tensor or a structure of them (a tuple, an array, a vector, a map, or a
+/// struct with fields()). ShapeError unless all batches have as many samples; Error if no argument has any.
 template <class F>
 auto vmap(F f, VmapAxes axes = {}, Site s = Site::current()) {
   return [f = std::move(f), axes = std::move(axes), s](const auto&... x) {

@@ -172,12 +172,79 @@ Csv read_csv(const FileBytes& f, const CsvOptions& options, const MaybeDevice& d
 }  // namespace lazy::detail
 
 namespace lazy {
+namespace {
+
+void check_delimiter(const char* name, char d, const Site& s) {
+  if (d == '"' || d == '\n' || d == '\r' || d == '.' || d == '+' || d == '-' || (d >= '0' && d <= '9'))
+    detail::fail<Error>(name, std::string("'") + d + "' can't separate numbers", s);
+}
+
+/// Returns the name as a cell.
+std::string quoted(const std::string& name, char delimiter) {
+  const bool plain = name.find_first_of(std::string("\"\r\n") + delimiter) == name.npos && !name.empty() &&
+                     name.front() != ' ' && name.back() != ' ';
+  if (plain) return name;
+  std::string cell = "\"";
+  for (const char c : name) cell += c == '"' ? "\"\"" : std::string(1, c);
+  return cell + '"';
+}
+
+}  // namespace
 
 Csv read_csv(const std::string& path, CsvOptions options, MaybeDevice device, Site s) {
-  const char d = options.delimiter;
-  if (d == '"' || d == '\n' || d == '\r' || d == '.' || d == '+' || d == '-' || (d >= '0' && d <= '9'))
-    detail::fail<Error>("read_csv", std::string("'") + d + "' can't separate numbers", s);
+  check_delimiter("read_csv", options.delimiter, s);
   return detail::read_csv(detail::open_file("read_csv", path, s), options, device);
+}
+
+void write_csv(const std::string& path, TensorArg x, const std::vector<std::string>& names, char delimiter) {
+  using namespace detail;
+  constexpr const char* kName = "write_csv";
+  const Operand h(kName, x);
+  const Site& s = x.site();
+  check_delimiter(kName, delimiter, s);
+  const Shape shape = h->shape;
+  if (shape.size() != 1 && shape.size() != 2)
+    fail<ShapeError>(kName, "a table is (rows, columns) or (rows), not " + to_string(shape), s);
+  const int64_t rows = shape[0], columns = shape.size() == 2 ? shape[1] : 1;
+  if (!names.empty() && static_cast<int64_t>(names.size()) != columns)
+    fail<ShapeError>(kName,
+                     std::to_string(names.size()) + " names for " + std::to_string(columns) + " columns", s);
+  if (is_complex(h->dtype))
+    fail<DtypeError>(kName, "complex numbers: write the columns of view_as_real()", s);
+  const FloatEnvironment environment;
+  // Each dtype is written from one that holds its values exactly.
+  const bool wide = h->dtype == float64, floats = is_float(h->dtype), large = h->dtype == uint64;
+  const DType t = wide ? float64 : floats ? float32 : large ? uint64 : int64;
+  jit::BufferRef keep;
+  const std::string_view bytes = host_bytes(kName, Tensor(cast(h, t, s)), s, keep);
+  NewFile file(kName, path, s);
+  std::string text;
+  for (const std::string& name : names) {
+    if (&name != &names.front()) text += delimiter;
+    text += quoted(name, delimiter);
+  }
+  if (!names.empty()) text += '\n';
+  const auto put = [&]<class T>(T, int64_t at) {
+    T v;
+    std::memcpy(&v, bytes.data() + static_cast<size_t>(at) * sizeof v, sizeof v);
+    char digits[32];
+    text.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
+  };
+  constexpr size_t kPiece = size_t{1} << 20;
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t c = 0; c < columns; ++c) {
+      if (c > 0) text += delimiter;
+      const int64_t at = row * columns + c;
+      if (wide) put(double{}, at);
+      else if (floats) put(float{}, at);
+      else if (large) put(uint64_t{}, at);
+      else put(int64_t{}, at);
+    }
+    text += '\n';
+    if (text.size() >= kPiece) file.put(std::exchange(text, {}));
+  }
+  file.put(text);
+  file.finish();
 }
 
 }  // namespace lazy

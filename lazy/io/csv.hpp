@@ -1,4 +1,4 @@
-// Reads tables of numbers from text whose cells are separated by commas.
+// Reads and writes tables of numbers as text whose cells are separated by commas.
 #pragma once
 #include <string>
 #include <vector>
@@ -24,5 +24,12 @@ struct Csv {
 /// names; Error for a delimiter that is a quote, a digit or a line's end.
 Csv read_csv(const std::string& path, CsvOptions options = {}, MaybeDevice device = {},
              Site s = Site::current());
+
+/// Writes a table, (rows, columns) or (rows), which is one column, one row a line, under the names of the
+/// columns if there are any. Numbers have as few digits as read_csv() needs to give the same; bool is 0 or 1.
+/// Replaces a file that is there once it is whole. ShapeError for other shapes, and unless there is a name
+/// for each column; DtypeError for complex numbers; Error for a delimiter as read_csv() says. Evaluates.
+void write_csv(const std::string& path, TensorArg values, const std::vector<std::string>& names = {},
+               char delimiter = ',');
 
 }  // namespace lazy

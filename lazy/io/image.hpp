@@ -1,4 +1,4 @@
-// Reads and writes pictures: PNG, and the PGM and PPM files of netpbm; reads JPEG.
+// Reads and writes pictures: PNG, JPEG, and the PGM and PPM files of netpbm.
 //
 // A picture is uint8 or uint16 [height, width] (grey) or [height, width, channels], where 2 channels are grey
 // and alpha, 3 red, green and blue, 4 these and alpha. Its values use the full range: 255, or 65535, is
@@ -23,10 +23,21 @@ void write_png(const std::string& path, TensorArg picture);
 /// damaged segment, or the first scan, begins. DeviceError without libjpeg-turbo.
 Tensor read_jpeg(const std::string& path, MaybeDevice device = {}, Site s = Site::current());
 
+/// Writes a JPEG file of 8 bits, of a picture of 1 or 3 channels (ShapeError; DtypeError unless it is uint8),
+/// with a quality from 1 to 100 (Error); from 90 on colours have full resolution. Errors besides as for
+/// write_png and read_jpeg.
+void write_jpeg(const std::string& path, TensorArg picture, int quality = 90);
+
 /// Reads a PGM (grey) or PPM (colours) file, of bytes (P5, P6) or text (P2, P3). Values are scaled so that
 /// the file's maximum becomes 255, or 65535 if it is above 255.
 Tensor read_pnm(const std::string& path, MaybeDevice device = {}, Site s = Site::current());
 /// Writes a picture of one channel as PGM, one of three as PPM, in bytes; errors as for write_png.
 void write_pnm(const std::string& path, TensorArg picture);
+
+/// Reads a picture of any of these kinds, by what the file begins with.
+Tensor imread(const std::string& path, MaybeDevice device = {}, Site s = Site::current());
+/// Writes a picture of the kind that the file's name ends with: .png, .jpg, .jpeg, .pgm, .ppm (Error for
+/// others). Floating-point values are 0 to 1: they are cut off beyond and become bytes.
+void imwrite(const std::string& path, TensorArg picture);
 
 }  // namespace lazy

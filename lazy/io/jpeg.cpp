@@ -1,4 +1,5 @@
-// Reads JPEG files by libjpeg-turbo.
+// Reads and writes JPEG files by libjpeg-turbo.
+#include "lazy/core/build.hpp"
 #include "lazy/io/image.hpp"
 #include "lazy/io/image_bytes.hpp"
 #include "support/lock.hpp"
@@ -7,8 +8,9 @@
 namespace lazy::detail {
 namespace {
 
-enum Colours : int { kJpegRgb = 0, kJpegYCbCr = 1, kJpegGrey = 2 };  // TJCS, turbojpeg.h
-enum PixelFormat : int { kRgbPixels = 0, kGreyPixels = 6 };          // TJPF
+enum Colours : int { kJpegRgb = 0, kJpegYCbCr = 1, kJpegGrey = 2 };          // TJCS, turbojpeg.h
+enum PixelFormat : int { kRgbPixels = 0, kGreyPixels = 6 };                  // TJPF
+enum Sampling : int { kFullColours = 0, kHalfColours = 2, kNoColours = 3 };  // TJSAMP
 enum Flag : int { kAccurateDct = 4096, kStopOnWarning = 8192, kLimitScans = 32768 };
 
 struct TurboJpeg {
@@ -18,6 +20,10 @@ struct TurboJpeg {
                 int* colours) = nullptr;
   int (*decompress)(void*, const unsigned char*, unsigned long, unsigned char* to, int width, int pitch,
                     int height, int format, int flags) = nullptr;
+  void* (*init_compress)() = nullptr;
+  int (*compress)(void*, const unsigned char*, int width, int pitch, int height, int format,
+                  unsigned char** to, unsigned long* size, int sampling, int quality, int flags) = nullptr;
+  void (*free)(unsigned char*) = nullptr;
   char* (*error)(void*) = nullptr;
   std::string why;  // why it was not opened; empty if it was
 };
@@ -29,6 +35,9 @@ TurboJpeg open_turbojpeg() {
               .need("tjDestroy", t.destroy)
               .need("tjDecompressHeader3", t.header)
               .need("tjDecompress2", t.decompress)
+              .need("tjInitCompress", t.init_compress)
+              .need("tjCompress2", t.compress)
+              .need("tjFree", t.free)
               .need("tjGetErrorStr2", t.error)
               .why();
   return t;
@@ -105,6 +114,41 @@ namespace lazy {
 
 Tensor read_jpeg(const std::string& path, MaybeDevice device, Site s) {
   return detail::read_jpeg(detail::open_file("read_jpeg", path, s), device);
+}
+
+void write_jpeg(const std::string& path, TensorArg x, int quality) {
+  using namespace detail;
+  constexpr const char* kName = "write_jpeg";
+  constexpr int kFullColoursFrom = 90;  // quality
+  const Operand h(kName, x);
+  jit::BufferRef keep;
+  const Picture p = checked_picture(kName, Tensor(h), x.site(), keep);
+  if (p.channels != 1 && p.channels != 3)
+    fail<ShapeError>(kName, "JPEG files have 1 or 3 channels, not " + std::to_string(p.channels), x.site());
+  if (p.dtype != uint8) fail<DtypeError>(kName, "JPEG files have 8 bits: uint8, not uint16", x.site());
+  if (quality < 1 || quality > 100)
+    fail<Error>(kName, "a quality of " + std::to_string(quality) + "; it is 1 to 100", x.site());
+  constexpr int64_t kMostSide = 65535;  // of the format
+  if (p.width > kMostSide || p.height > kMostSide)
+    fail<ShapeError>(kName, "sides of a JPEG file have at most 65535 pixels", x.site());
+  const TurboJpeg& t = turbojpeg(kName, x.site());
+  const std::unique_ptr<void, int (*)(void*)> encoder(t.init_compress(), t.destroy);
+  if (!encoder) throw std::bad_alloc();
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;
+  const bool grey = p.channels == 1;
+  const int failed = t.compress(encoder.get(), reinterpret_cast<const unsigned char*>(p.samples.data()),
+                                static_cast<int>(p.width), 0, static_cast<int>(p.height),
+                                grey ? kGreyPixels : kRgbPixels, &bytes, &size,
+                                grey                          ? kNoColours
+                                : quality >= kFullColoursFrom ? kFullColours
+                                                              : kHalfColours,
+                                quality, kAccurateDct);
+  const std::unique_ptr<unsigned char, void (*)(unsigned char*)> owner(bytes, t.free);
+  if (failed != 0) fail<Error>(kName, t.error(encoder.get()), x.site());
+  NewFile file(kName, path, x.site());
+  file.put({reinterpret_cast<const char*>(bytes), size});
+  file.finish();
 }
 
 }  // namespace lazy

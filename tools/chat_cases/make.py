@@ -2,8 +2,8 @@
 
     python3 tools/chat_cases/make.py tests/golden/chat [--conversations N] [--seed N]
 
-Needs transformers (4.46.3) and jinja2. Templates are those beside this file, written after those that published models
-have. Of each the folder gets NAME.jinja and NAME.cases.json: the special tokens, and cases of messages, tools, variables and
+Needs transformers (4.46.3) and jinja2. Templates are those of the folder, NAME.jinja, written after those that published
+models have. Of each the folder gets NAME.cases.json: the special tokens, and cases of messages, tools, variables and
 add_generation_prompt with the text, or null where the template refuses.
 """
 import argparse
@@ -14,7 +14,6 @@ import random
 from transformers import PreTrainedTokenizerFast
 from tokenizers import Tokenizer, models
 
-HERE = pathlib.Path(__file__).parent
 TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
 WORDS = ["Hello", "what", "is", "a", "tensor", "wörld", "日本語", "🙂", "\n", "\n\n", "  ", "\t", "{{ x }}", "{% if %}", "<|im_end|>",
          "\"quoted\"", "it's", "\\n", "</think>", "3.14", "ÄÖÜß", "&<>", "\u00a0", "end."]
@@ -60,9 +59,8 @@ def main():
     a.add_argument("--conversations", type=int, default=30)
     a.add_argument("--seed", type=int, default=1)
     a = a.parse_args()
-    a.folder.mkdir(parents=True, exist_ok=True)
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({t: i for i, t in enumerate(TOKENS.values())})), **TOKENS)
-    for path in sorted((HERE / "templates").glob("*.jinja")):
+    for path in sorted(a.folder.glob("*.jinja")):
         r = random.Random(a.seed)
         source, cases = path.read_text(), []
         for i in range(a.conversations):
@@ -76,7 +74,6 @@ def main():
             except Exception as e:  # the template refuses, or does what can't be
                 case["text"], case["error"] = None, f"{type(e).__name__}: {e}"
             cases.append(case)
-        (a.folder / path.name).write_text(source)
         (a.folder / (path.stem + ".cases.json")).write_text(json.dumps({"special_tokens": TOKENS, "cases": cases}, ensure_ascii=False, indent=0) + "\n")
         print(path.stem, len(cases), "cases,", sum(c["text"] is None for c in cases), "refused")
 

@@ -1,10 +1,6 @@
 #include "tools/run/samples.hpp"
 
-#include <algorithm>
-#include <cstring>
-
 #include "lazy/data/transforms.hpp"
-#include "lazy/io/file.hpp"
 #include "lazy/lazy.hpp"
 #include "tools/run/names.hpp"
 
@@ -27,48 +23,6 @@ Tensor planes(const Tensor& picture, int64_t channels, const std::string& path) 
   return permute(x, {2, 0, 1}).unsqueeze(0);
 }
 
-uint32_t number(std::string_view bytes, size_t at, size_t count) {
-  uint32_t v = 0;
-  for (size_t i = 0; i < count; ++i) v |= uint32_t{static_cast<uint8_t>(bytes[at + i])} << (8 * i);
-  return v;
-}
-
-/// Returns the samples of a .wav file, its channels averaged.
-std::vector<float> samples_of(const lazy::detail::FileBytes& file) {
-  const std::string_view all = file.bytes;
-  if (all.size() < 12 || all.substr(0, 4) != "RIFF" || all.substr(8, 4) != "WAVE")
-    file.bad(0, "expected a .wav file");
-  size_t channels = 0;
-  for (uint64_t at = 12; at + 8 <= all.size();) {
-    const std::string_view kind = all.substr(at, 4);
-    const uint64_t size = number(all, at + 4, 4);
-    const uint64_t begin = at + 8;
-    if (kind == "fmt ") {
-      file.check_within(begin, std::max<uint64_t>(size, 16), "the format of the samples");
-      const uint32_t form = number(all, begin, 2), bits = number(all, begin + 14, 2);
-      channels = number(all, begin + 2, 2);
-      // 0xfffe has its form in an extension, which is PCM for files of 16 bits in practice.
-      if ((form != 1 && form != 0xfffe) || bits != 16 || channels == 0)
-        file.bad(begin, "expected PCM of 16 bits, found form " + std::to_string(form) + " of " +
-                            std::to_string(bits) + " bits and " + std::to_string(channels) + " channels");
-    } else if (kind == "data") {
-      if (channels == 0) file.bad(at, "expected the format before the samples");
-      // Programs that write to a pipe don't know the size; then samples go to the end of the file.
-      const size_t count = std::min<uint64_t>(size, all.size() - begin) / (2 * channels);
-      std::vector<float> samples(count);
-      for (size_t i = 0; i < count; ++i) {
-        float sum = 0;
-        for (size_t c = 0; c < channels; ++c)
-          sum += static_cast<int16_t>(number(all, begin + 2 * (i * channels + c), 2));
-        samples[i] = sum / (32768.0f * static_cast<float>(channels));
-      }
-      return samples;
-    }
-    at = begin + size + (size & 1);
-  }
-  file.bad(all.size(), "expected samples, found none");
-}
-
 }  // namespace
 
 bool is_picture(const std::string& path) {
@@ -89,10 +43,7 @@ Tensor read_picture(const std::string& path, const Value& info, const std::vecto
   const bool last = can_be_channels(extents[3]) && !can_be_channels(extents[1]);
   const int64_t channels = extents[last ? 3 : 1];
   int64_t height = extents[last ? 1 : 2], width = extents[last ? 2 : 3];
-  Tensor x = planes(has_ending(path, ".png")                               ? read_png(path)
-                    : has_ending(path, ".pgm") || has_ending(path, ".ppm") ? read_pnm(path)
-                                                                           : read_jpeg(path),
-                    channels > 0 ? channels : 3, path);
+  Tensor x = planes(imread(path), channels > 0 ? channels : 3, path);
   if (height < 0) height = x.size(2);
   if (width < 0) width = x.size(3);
   if (height != x.size(2) || width != x.size(3))
@@ -111,7 +62,7 @@ Tensor read_sound(const std::string& path, const Value& info, const std::vector<
     throw UsageError(
         "input '" + info.name + "' is " + describe(info) +
         ", and sound has the shape (samples), (1, samples) or (1, 1, samples), of floating point");
-  std::vector<float> samples = samples_of(lazy::detail::open_file("lazy-run", path, {}));
+  std::vector<float> samples = mean(read_wav(path).samples, {0}).to_vector<float>();
   if (extents.back() > 0) samples.resize(static_cast<size_t>(extents.back()));
   std::vector<int64_t> shape(extents.size(), 1);
   shape.back() = static_cast<int64_t>(samples.size());

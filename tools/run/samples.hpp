@@ -17,7 +17,7 @@ bool is_picture(const std::string& path);
 Tensor read_picture(const std::string& path, const Value&, const std::vector<int64_t>& extents,
                     const std::vector<double>& mean, const std::vector<double>& std);
 
-/// Reads a .wav file of 16-bit PCM as float32 from -1 to 1, its channels averaged, in the shape (samples),
+/// Reads a .wav file as float32 from -1 to 1, its channels averaged, in the shape (samples),
 /// (1, samples) or (1, 1, samples) that the input has. Sound is cut, or filled up by zeros, to an extent that
 /// is fixed.
 Tensor read_sound(const std::string& path, const Value&, const std::vector<int64_t>& extents);

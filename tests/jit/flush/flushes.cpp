@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(log_lines_go_to_their_channels) {
                       "is not (v0 was made at flushes.cpp:"),
              all);
   BOOST_TEST(contains(all, "memory|after the flush at flushes.cpp:"), all);
-  BOOST_TEST(contains(all, "fusion|1 ops -> 1 kernels"), all);
+  BOOST_TEST(contains(all, "fusion|1 op -> 1 kernel"), all);
   BOOST_TEST(contains(all, "kernels|kernel 0 of 1: map_multiply_flushes.cpp_"), all);
 }
 

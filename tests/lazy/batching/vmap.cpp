@@ -29,7 +29,7 @@ const Case kCases[] = {
     {"elementary functions", {3, 5}, ONE(exp(x) + tanh(x) * sigmoid(x) - log1p(abs(x)))},
     {"a row beside a matrix", {5}, ONE(x + weights().T() * 2)},
     {"fewer axes than the other", {4}, ONE(weights() * x - x)},
-    {"a scalar", {}, ONE(x * weights() + sin(x))},
+    {"a scalar", {}, ONE(x* weights() + sin(x))},
     {"choice", {3, 5}, ONE(where(x > 0, x, x * 0.1f))},
     {"integers", {6}, ONE(astype(astype(x * 10, int32) / 3, float32))},
     {"sums along axes", {3, 5, 2}, ONE(sum(x, {1}) + mean(x, {-2}) * 2)},
@@ -91,7 +91,9 @@ const Case kCases[] = {
     {"complex numbers", {5}, ONE(real(exp(complex(x, x * 2)) * complex(x, -x)))},
     {"softmax", {3, 5}, ONE(softmax(x, -1) + log_softmax(x, 0))},
     {"layer norm", {3, 5}, ONE(layer_norm(x, {5}))},
-    {"convolution", {2, 6, 7}, ONE(conv2d(unsqueeze(x, 0), reshape(arange(0, 54, 1, float32) / 50, {3, 2, 3, 3})))},
+    {"convolution",
+     {2, 6, 7},
+     ONE(conv2d(unsqueeze(x, 0), reshape(arange(0, 54, 1, float32) / 50, {3, 2, 3, 3})))},
     {"convolution along one axis", {1, 2, 9}, ONE(conv1d(x, ones({3, 2, 3})))},
     {"pools", {1, 2, 6, 6}, ONE(max_pool2d(x, 2) + avg_pool2d(x, 2))},
     {"attention", {2, 6, 4}, ONE(scaled_dot_product_attention(x, x * 0.5f, -x, {}, true))},
@@ -161,7 +163,8 @@ BOOST_AUTO_TEST_CASE(derivatives_on_both_sides) {
       continue;
     const Tensor want = one_by_one([&](const Tensor& one) { return grad(loss)(one); }, x);
     check_close(vmap(grad(loss))(x), want, name + ", gradient of each");
-    check_close(grad([&](const Tensor& all) { return sum(vmap(loss)(all)); })(x), want, name + ", gradient of all");
+    check_close(grad([&](const Tensor& all) { return sum(vmap(loss)(all)); })(x), want,
+                name + ", gradient of all");
   }
 }
 
@@ -194,7 +197,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_a_model_for_each_sample) {
   const auto gradients = [&](const Tensor& one, const Tensor& target) {
     cross_entropy(model(unsqueeze(one, 0)), unsqueeze(target, 0)).backward();
     std::vector<Tensor> g;
-    for (const Parameter& p : model.parameters()) g.push_back(p.grad());
+    for (const ParameterRef& p : model.parameters()) g.push_back(p->grad());
     model.zero_grad();
     return g;
   };
@@ -203,7 +206,8 @@ BOOST_AUTO_TEST_CASE(gradients_of_a_model_for_each_sample) {
     const std::vector<Tensor> want = gradients(Tensor(x(i)), Tensor(y(i)));
     BOOST_REQUIRE(got.size() == want.size());
     for (size_t p = 0; p < want.size(); ++p)
-      check_close(Tensor(got[p](i)), want[p], "sample " + std::to_string(i) + ", parameter " + std::to_string(p));
+      check_close(Tensor(got[p](i)), want[p],
+                  "sample " + std::to_string(i) + ", parameter " + std::to_string(p));
   }
 }
 
@@ -234,7 +238,9 @@ BOOST_AUTO_TEST_CASE(mistakes) {
   FAILS(IndexError, "vmap: in_axes 0 of a value of 0 axes", vmap(one)(tensor(1.0f)));
   // A value of a sample cannot be asked for; the program goes on after.
   BOOST_CHECK_EXCEPTION(vmap([](const Tensor& a) { return sum(a).item<float>() > 0 ? a : -a; })(x), Error,
-                        [](const Error& e) { return std::string(e.what()).find("each sample of a batch") != std::string::npos; });
+                        [](const Error& e) {
+                          return std::string(e.what()).find("each sample of a batch") != std::string::npos;
+                        });
   check_close(vmap(one)(x), x * 2, "after it");
 }
 

@@ -1,5 +1,7 @@
 // Tests tables of comma-separated text.
 #include <cfenv>
+#include <fstream>
+#include <iterator>
 
 #include "tests/lazy/io/files.hpp"
 
@@ -34,6 +36,33 @@ BOOST_AUTO_TEST_CASE(tables) {
   equal(read_csv(path, {.header = false}).values, float64, {0, 0}, {});
   write(path, "9007199254740993,0.1000000000000000055511151231257827\n");
   equal(read_csv(path, {.header = false}).values, float64, {1, 2}, {9007199254740992, 0.1});
+}
+
+BOOST_AUTO_TEST_CASE(what_is_written_is_read_again) {
+  const test::Folder folder;
+  const std::string path = folder / "a.csv";
+  const Tensor x = tensor({{1.0, 0.1, -0.0}, {1e300, check::inf, NaN}}, float64);
+  write_csv(path, x, {"plain", "with, comma", "with \"quotes\""});
+  const Csv back = read_csv(path);
+  BOOST_TEST((back.names == std::vector<std::string>{"plain", "with, comma", "with \"quotes\""}));
+  equal(back.values, float64, {2, 3}, {1, 0.1, -0.0, 1e300, check::inf, NaN});
+  const auto text_of = [&](const Tensor& t) {
+    write_csv(path, t, {}, ';');
+    std::ifstream in(path);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  BOOST_TEST(text_of(tensor({0.1f, 3.0f})) == "0.1\n3\n");
+  BOOST_TEST(text_of(tensor<bool>({true, false})) == "1\n0\n");
+  BOOST_TEST(text_of(full({1, 2}, ~uint64_t{0}, uint64)) == "18446744073709551615;18446744073709551615\n");
+  BOOST_TEST(text_of(full({1, 2}, -5, int8)) == "-5;-5\n");
+  BOOST_TEST(text_of(full({1, 2}, 0.1, float16)) == "0.099975586;0.099975586\n");
+  BOOST_TEST(text_of(zeros({0, 2})).empty());
+  const Tensor many = rand({30000, 5}, float64);
+  write_csv(path, many);
+  check::same(read_csv(path, {.header = false}).values, many);
+  fails<ShapeError>([&] { write_csv(path, zeros({2, 2, 2})); }, "write_csv", "[2, 2, 2]");
+  fails<ShapeError>([&] { write_csv(path, zeros({2, 2}), {"a"}); }, "write_csv", "1 names for 2 columns");
+  fails<Error>([&] { write_csv(path, zeros({2, 2}), {}, '.'); }, "write_csv", "can't separate");
 }
 
 BOOST_AUTO_TEST_CASE(numbers_out_of_range) {

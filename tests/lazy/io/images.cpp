@@ -21,6 +21,45 @@ Tensor noise(const Shape& shape, DType t) {
 
 BOOST_FIXTURE_TEST_SUITE(io_images, OnCpu)
 
+BOOST_AUTO_TEST_CASE(writes_jpeg) {
+  const test::Folder folder;
+  const Tensor y = reshape(arange(0, 40, 1, int64), {40, 1, 1}),
+               x = reshape(arange(0, 50, 1, int64), {1, 50, 1}),
+               c = reshape(arange(0, 3, 1, int64), {1, 1, 3});
+  const Tensor smooth = (y * 3 + x * 2 + c * 11).astype(uint8).eval();
+  const auto worst = [](const Tensor& a, const Tensor& b) {
+    return max(abs(a.astype(float32) - b.astype(float32))).item<float>();
+  };
+  write_jpeg(folder / "a.jpg", smooth, 95);
+  BOOST_TEST(worst(read_jpeg(folder / "a.jpg"), smooth) <= 6);
+  write_jpeg(folder / "b.jpg", smooth(_, _, 0));
+  BOOST_TEST((read_jpeg(folder / "b.jpg").shape() == Shape{40, 50}));
+  BOOST_TEST(worst(read_jpeg(folder / "b.jpg"), smooth(_, _, 0)) <= 6);
+  write_jpeg(folder / "c.jpg", smooth, 20);
+  BOOST_TEST(std::filesystem::file_size(folder / "c.jpg") < std::filesystem::file_size(folder / "a.jpg"));
+  fails<DtypeError>([&] { write_jpeg(folder / "d.jpg", smooth.astype(uint16)); }, "write_jpeg", "8 bits");
+  fails<ShapeError>([&] { write_jpeg(folder / "d.jpg", zeros({2, 2, 4}, uint8)); }, "write_jpeg", "1 or 3");
+  fails<Error>([&] { write_jpeg(folder / "d.jpg", smooth, 0); }, "write_jpeg", "quality of 0");
+  BOOST_TEST(!std::filesystem::exists(folder / "d.jpg"));
+}
+
+BOOST_AUTO_TEST_CASE(kinds_by_name_and_content) {
+  const test::Folder folder;
+  const Tensor picture = noise({6, 9, 3}, uint8);
+  for (const char* name : {"a.png", "b.ppm", "c.PNG"}) {
+    imwrite(folder / name, picture);
+    check::same(imread(folder / name), picture);
+  }
+  imwrite(folder / "d.jpeg", picture);
+  BOOST_TEST((imread(folder / "d.jpeg").shape() == Shape{6, 9, 3}));
+  imwrite(folder / "e.png", tensor({{0.0f, 0.5f}, {1.0f, 7.0f}}));
+  equal(imread(folder / "e.png"), uint8, {2, 2}, {0, 128, 255, 255});
+  fails<Error>([&] { imwrite(folder / "f.gif", picture); }, "imwrite", "does not end with");
+  fails<Error>([&] { imwrite(folder / "png", picture); }, "imwrite", "does not end with");
+  write_csv(folder / "g.png", zeros({2, 2}));
+  fails<IoError>([&] { (void)imread(folder / "g.png"); }, "imread", "expected a PNG");
+}
+
 BOOST_AUTO_TEST_CASE(reads_what_others_wrote) {
   const std::vector<double> grey = ramp(uint8, 35);
   std::vector<double> wide, bits, both;

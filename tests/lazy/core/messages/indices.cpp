@@ -159,6 +159,10 @@ BOOST_AUTO_TEST_CASE(of_files) {
   NAMES(read_jpeg, none);
   NAMES(read_png, none);
   NAMES(write_png, none, x);
+  NAMES(write_jpeg, none, x);
+  NAMES(write_csv, none, zeros({2, 2, 2}));
+  NAMES(write_wav, none, zeros({2, 2, 2}), 8000);
+  NAMES(imwrite, none, x);
   NAMES(write_png, none, nothing);
   NAMES(write_png, none, zeros({2}, uint8));
   NAMES(read_pnm, none);
