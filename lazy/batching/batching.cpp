@@ -6,6 +6,7 @@
 #include "jit/graph/planes.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/planes.hpp"
+#include "lazy/core/samples.hpp"
 
 namespace lazy::detail {
 namespace {
@@ -60,10 +61,7 @@ Handle Batching::sample(const Handle& batch) {
   size_ = n;
   Shape shape;
   for (int i = 1; i < batch->shape.size(); ++i) shape.push_back(batch->shape[i]);
-  // A pending op on what never has a value: derivations are attached to it as to any other.
-  const Handle nothing = jit::without_value(batch->dtype == DType::uint8 ? DType::int8 : DType::uint8, shape,
-                                            batch->device, site_);
-  Handle h = jit::record(Op::cast, {&nothing}, batch->dtype, shape, site_);
+  Handle h = sample_of(batch->dtype, shape, batch->device, site_);
   keep(h, batch);
   return h;
 }

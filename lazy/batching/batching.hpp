@@ -1,8 +1,8 @@
 // Follows what a function records of one sample, and records the same of a batch of them. Internal to lazy/.
 //
-// The function is called with samples that never have a value (jit::without_value). Each op on what depends
-// on one is recorded again, right after it, on batches: their first axis is the samples', the others are
-// those of the sample. So everything that is made of ops works, derivatives among them, and gradients go
+// The function is called with samples that never have a value (lazy/core/samples.hpp). Each op on what
+// depends on one is recorded again, right after it, on batches: their first axis is the samples', the others
+// are those of the sample. So everything that is made of ops works, derivatives among them, and gradients go
 // through the batches.
 #pragma once
 #include <unordered_map>

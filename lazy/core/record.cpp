@@ -40,6 +40,11 @@ constinit std::atomic<uint32_t> observers = 0;
 thread_local constinit bool inferring = false;
 thread_local constinit int samples_followed = 0;
 
+Handle sample_of(DType t, const Shape& shape, Device device, const Site& s) {
+  const Handle nothing = jit::without_value(t == DType::uint8 ? DType::int8 : DType::uint8, shape, device, s);
+  return jit::record(Op::cast, {&nothing}, t, shape, s);
+}
+
 Observing::Observing(Observer& o) noexcept : observer(o), outer(std::exchange(observing, this)) {
   add_reason();
 }

@@ -9,6 +9,7 @@
 
 #include "lazy/lazy.hpp"
 #include "tests/common/folder.hpp"
+#include "tests/lazy/io/files.hpp"
 
 using namespace lazy;
 using config::Override;
@@ -53,7 +54,7 @@ struct Mapped {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(file_pages_of_weights)
+BOOST_FIXTURE_TEST_SUITE(file_pages_of_weights, io_test::OnCpu)
 
 BOOST_AUTO_TEST_CASE(pages_go_and_come_again) {
   constexpr size_t kBytes = 40 * 4096;

@@ -157,6 +157,8 @@ BOOST_AUTO_TEST_CASE(of_files) {
   NAMES(read_csv, none);
   NAMES(read_csv, none, {.delimiter = '1'});
   NAMES(read_jpeg, none);
+  NAMES(imread, none);
+  NAMES(read_wav, none);
   NAMES(read_png, none);
   NAMES(write_png, none, x);
   NAMES(write_jpeg, none, x);
