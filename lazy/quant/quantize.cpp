@@ -8,6 +8,7 @@
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/matmul.hpp"
 #include "lazy/ops/reductions.hpp"
+#include "lazy/ops/views.hpp"
 
 namespace lazy::quant {
 namespace {
