@@ -21,12 +21,6 @@ std::string milliseconds(double ms) {
 std::string percent(double part, double whole) {
   return whole > 0 ? std::to_string(std::lround(100 * part / whole)) + "%" : "-";
 }
-std::string counted(uint64_t n, const char* what) {
-  return std::to_string(n) + " " + what +
-         (n == 1                                           ? ""
-          : what[std::string_view(what).size() - 1] == 'h' ? "es"
-                                                           : "s");
-}
 
 double bytes_of(const SummaryRow& r) {
   double bytes = 0;
@@ -43,7 +37,7 @@ std::string kernel_text(const SummaryKernel& k, const SummaryRow& r) {
 
 std::string row_text(const SummaryRow& r, double wall_ms) {
   std::string s = r.at + " " + r.cause + ": " + milliseconds(r.flush_ms) + " (" +
-                  percent(r.flush_ms, wall_ms) + ") in " + counted(r.flushes, "flush") + " of " +
+                  percent(r.flush_ms, wall_ms) + ") in " + text::counted(r.flushes, "flush") + " of " +
                   std::to_string(r.fewest_ops);
   if (r.most_ops != r.fewest_ops) s += " to " + std::to_string(r.most_ops);
   s += r.most_ops == 1 ? " op" : " ops";
@@ -118,8 +112,8 @@ std::string to_string(const Summary& s, size_t most_rows) {
   for (const SummaryRow& r : s.rows)
     flushes += r.flushes, in_flushes += r.flush_ms, compiling += r.compile_ms;
   std::string text = milliseconds(s.wall_ms) + " in all: " + milliseconds(in_flushes) + " (" +
-                     percent(in_flushes, s.wall_ms) + ") in " + counted(flushes, "flush") + ", of which " +
-                     milliseconds(compiling) + " compiling and loading\n";
+                     percent(in_flushes, s.wall_ms) + ") in " + text::counted(flushes, "flush") +
+                     ", of which " + milliseconds(compiling) + " compiling and loading\n";
   SummaryRow rest;
   for (size_t i = 0; i < s.rows.size(); ++i) {
     if (i < most_rows) text += row_text(s.rows[i], s.wall_ms) + "\n";
@@ -127,7 +121,7 @@ std::string to_string(const Summary& s, size_t most_rows) {
   }
   if (rest.flushes)
     text += std::to_string(s.rows.size() - most_rows) + " more lines: " + milliseconds(rest.flush_ms) +
-            " in " + counted(rest.flushes, "flush") + "\n";
+            " in " + text::counted(rest.flushes, "flush") + "\n";
   for (const std::string& h : s.hints) text += "hint: " + h + "\n";
   return text;
 }

@@ -56,6 +56,10 @@ std::string formatted(const char* format, double v) {
   return text;
 }
 
+std::string counted(uint64_t n, std::string_view what) {
+  return std::to_string(n) + " " + std::string(what) + (n == 1 ? "" : what.ends_with('h') ? "es" : "s");
+}
+
 std::string_view trimmed(std::string_view s) {
   constexpr std::string_view blanks = " \t\r\n\v\f";
   const size_t first = s.find_first_not_of(blanks);

@@ -18,6 +18,9 @@ std::string human_size(uint64_t bytes);
 /// Returns a number as printf writes it by `format`, at most 63 characters.
 std::string formatted(const char* format, double);
 
+/// Returns "1 kernel", "2 kernels", "2 flushes".
+std::string counted(uint64_t n, std::string_view what);
+
 /// Removes ASCII blanks at either end.
 std::string_view trimmed(std::string_view);
 std::string lower_case(std::string_view);

@@ -16,6 +16,7 @@
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 #include "support/nvtx.hpp"
+#include "support/text.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -160,9 +161,8 @@ std::shared_ptr<const Program> compile(const CapturedGraph& captured, Variant va
   for (const TileGroup* b : rows) program->code_bytes += b->rows->code_bytes();
   name_steps(*program, &captured);
   if (logging::enabled(logging::Channel::fusion))
-    logging::print(logging::Channel::fusion, "%zu op%s -> %zu kernel%s%s%s",
-                   static_cast<size_t>(program->nodes), program->nodes == 1 ? "" : "s", loops.size(),
-                   loops.size() == 1 ? "" : "s",
+    logging::print(logging::Channel::fusion, "%s -> %s%s%s", text::counted(program->nodes, "op").c_str(),
+                   text::counted(loops.size(), "kernel").c_str(),
                    logging::enabled(logging::Channel::fusion, logging::kDetail) ? "\n" : "",
                    logging::enabled(logging::Channel::fusion, logging::kDetail) ? print(trace).c_str() : "");
   if (logging::enabled(logging::Channel::fusion))

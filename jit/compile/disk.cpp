@@ -18,6 +18,7 @@
 #include "support/error.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
+#include "support/text.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -167,10 +168,10 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
     if (programs.empty())
       logging::print(logging::Channel::cache, "%s: no program for this graph", store->directory().c_str());
     for (const auto& p : programs)
-      logging::print(logging::Channel::cache,
-                     "%s: %s program of %zu kernel%s and %zu bytes of code loaded, %.1f us",
-                     store->directory().c_str(), p->variant.c_str(), p->steps.size(),
-                     p->steps.size() == 1 ? "" : "s", p->code_bytes, static_cast<double>(ns) / 1e3);
+      logging::print(logging::Channel::cache, "%s: %s program of %s and %zu bytes of code loaded, %.1f us",
+                     store->directory().c_str(), p->variant.c_str(),
+                     text::counted(p->steps.size(), "kernel").c_str(), p->code_bytes,
+                     static_cast<double>(ns) / 1e3);
   }
   return programs;
 }
@@ -214,9 +215,9 @@ void store_program(std::span<const uint32_t> key, const CapturedGraph& captured,
   const bool kept = store->add(cache::KeyView(wanted.data(), wanted.size()), label_of(p), value);
   if (kept) metric::add(MetricCounter::disk_writes);
   if (logging::enabled(logging::Channel::cache))
-    logging::print(logging::Channel::cache, "%s: %s program of %zu kernel%s %s, %zu bytes",
-                   store->directory().c_str(), p.variant.c_str(), p.steps.size(),
-                   p.steps.size() == 1 ? "" : "s", kept ? "kept" : "not kept", value.size());
+    logging::print(logging::Channel::cache, "%s: %s program of %s %s, %zu bytes", store->directory().c_str(),
+                   p.variant.c_str(), text::counted(p.steps.size(), "kernel").c_str(),
+                   kept ? "kept" : "not kept", value.size());
 }
 
 }  // namespace lazy::jit

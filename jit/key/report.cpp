@@ -5,6 +5,7 @@
 #include "jit/built_in/registry.hpp"
 #include "jit/calls/call.hpp"
 #include "jit/key/captured_graph.hpp"
+#include "support/text.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -15,7 +16,6 @@ std::string microseconds(uint64_t ns) {
   const uint64_t tenths = (ns + 50) / 100;
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " us";
 }
-const char* plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
 }  // namespace
 
@@ -24,16 +24,15 @@ FlushListener::~FlushListener() { listener = outer_; }
 FlushListener* FlushListener::current() { return listener; }
 
 std::string describe(const FlushReport& r) {
-  std::string s =
-      std::string("flush by ") + name_of(r.cause) + " at " + lazy::to_string(r.site) + ": " +
-      std::to_string(r.ops) + " op" + plural(r.ops) + " -> " + std::to_string(r.kernels) + " kernel" +
-      plural(r.kernels) +
-      (r.tile_groups ? " in " + std::to_string(r.tile_groups) + " tile group" + plural(r.tile_groups) : "") +
-      ", " + std::to_string(r.outputs) + " value" + plural(r.outputs) + " kept, " +
-      (r.load_ns ? "loaded from disk in " + microseconds(r.load_ns)
-       : r.hit   ? "hit"
-                 : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) +
-      ", " + microseconds(r.total_ns) + " in all" + (r.function ? std::string(", for ") + r.function : "");
+  std::string s = std::string("flush by ") + name_of(r.cause) + " at " + lazy::to_string(r.site) + ": " +
+                  text::counted(r.ops, "op") + " -> " + text::counted(r.kernels, "kernel") +
+                  (r.tile_groups ? " in " + text::counted(r.tile_groups, "tile group") : "") + ", " +
+                  text::counted(r.outputs, "value") + " kept, " +
+                  (r.load_ns ? "loaded from disk in " + microseconds(r.load_ns)
+                   : r.hit   ? "hit"
+                             : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) +
+                  ", " + microseconds(r.total_ns) + " in all" +
+                  (r.function ? std::string(", for ") + r.function : "");
   if (r.recorded.line()) s += ", for what another thread recorded at " + lazy::to_string(r.recorded);
   if (!r.miss.empty()) s += "\n  miss: " + r.miss;
   for (const std::string& w : r.rewritten) s += "\n  rewritten: " + w;

@@ -172,6 +172,8 @@ struct TileGroup {
   uint32_t first = 0, count = 0;  // steps
   std::vector<KernelDim> levels;  // outermost first
   std::vector<uint8_t> dim_of;    // step of the tile group * levels + level -> kernel dimension
+  /// Returns a step's kernel dimensions, by level.
+  const uint8_t* dims_of(uint32_t step) const { return dim_of.data() + (step - first) * levels.size(); }
   std::vector<Source> sources;
   std::vector<uint32_t> inner;  // slots that only the tile group needs, in the order in which they are made
   std::vector<Skip> skips;      // by step, of halves and then of the mask; all of them or none

@@ -35,6 +35,11 @@ class Run::BlockRun {
     return slot >= 0 && std::find(group_.inner.begin(), group_.inner.end(), slot) != group_.inner.end();
   }
   bool is_read_again(size_t k) const;
+  /// Returns the arguments of a step among those of all steps.
+  uint64_t* words_of(uint32_t step, uint64_t* words) const {
+    for (uint32_t before = group_.first; before < step; ++before) words += run_.p_.steps[before].args.words();
+    return words;
+  }
   void one_block(Piece&, int64_t n, bool first) const;
   /// Sets the index along each level at which a block begins, and returns its length along the last.
   int64_t place(int64_t block, int64_t* index) const;
@@ -87,8 +92,7 @@ void Run::BlockRun::prepare() {
     in_scratch.clear();
     for (const Binding& b : s.operands) in_scratch.push_back(is_inner(b.slot));
     if (!is_read_again(k)) s.kernel->plan_parts(words_.data() + at);
-    steps_.emplace_back(s, group_.dim_of.data() + k * group_.levels.size(), blocks_, run_.f_,
-                        words_.data() + at, in_scratch);
+    steps_.emplace_back(s, group_.dims_of(number(k)), blocks_, run_.f_, words_.data() + at, in_scratch);
   }
   skipping_.emplace(run_.p_, group_, blocks_, [&](size_t i) { return run_.arguments_.words(i); });
   if (skipping_->by_mask_alone() && !mask_is_worth_it()) skipping_->clear();
@@ -129,18 +133,17 @@ int64_t Run::BlockRun::place(int64_t block, int64_t* index) const {
 /// Returns what the mask lets a block see. `words` are all steps' arguments.
 Seen Run::BlockRun::seen(uint64_t* words, char* scratch, const int64_t* index, int64_t length) const {
   const uint32_t masked = group_.mask.step;
-  for (uint32_t i = group_.first; i < masked; ++i) words += run_.p_.steps[i].args.words();
-  steps_[masked - group_.first].move(index, length, scratch, words);
-  return skipping_->seen(words);
+  uint64_t* const own = words_of(masked, words);
+  steps_[masked - group_.first].move(index, length, scratch, own);
+  return skipping_->seen(own);
 }
 
 // True if the mask hides enough of a sample of the blocks to go without sides that are packed for all blocks.
 bool Run::BlockRun::mask_is_worth_it() const {
   constexpr int64_t kSample = 64, kWorth = 8;  // one part in so many
   std::vector<uint64_t> words = words_;
-  const uint64_t* mask = words_.data();
-  for (uint32_t i = group_.first; i < group_.mask.step; ++i) mask += run_.p_.steps[i].args.words();
-  const int64_t extent = skipping_->mask_extent(mask), n = std::min(blocks_.count, kSample);
+  const int64_t extent = skipping_->mask_extent(words_of(group_.mask.step, words.data())),
+                n = std::min(blocks_.count, kSample);
   int64_t hidden = 0;
   for (int64_t i = 0; i < n; ++i) {
     int64_t index[kMaxRank];
@@ -182,8 +185,7 @@ void Run::BlockRun::launch(size_t k, uint64_t* words, uint64_t* mine) const {
   FoldedOperands folds;
   for (const Step::Folds& f : s.folds) {
     if (f.step < group_.first) continue;
-    uint64_t* w = words;
-    for (size_t before = group_.first; before < f.step; ++before) w += run_.p_.steps[before].args.words();
+    uint64_t* const w = words_of(f.step, words);
     const FoldedCopy copy{f.operand, run_.p_.steps[f.step].kernel.get(), w};
     if (auto operand = s.kernel->fold(mine, copy)) folds.push_back(std::move(operand));
     else copy.copy->launch_here(w);

@@ -94,7 +94,7 @@ bool Run::take_kept(size_t i) {
   if (!there) {
     launch(i);
     claim.keep(kept.made, unchanging ? Stays::yes : Stays::shared);
-    // What is kept is read in the place of pages of a file.
+    // The kept copy is read in the place of pages of a file.
     if (file_pages::any())
       for (const Binding& b : s.operands)
         if (!b.output) file_pages::give_back(buffer_of(b)->data(), buffer_of(b)->bytes());

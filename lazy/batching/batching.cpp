@@ -127,7 +127,7 @@ Handle Batching::apply(const Recorded& r) const {
       break;
     case jit::OpKind::update:
       if (r.op == Op::slice_update)
-        // Where the base has nothing is not known of a batch of it.
+        // It is not known where a batch of the base has nothing.
         a = Attributes::slice_update(behind(0, a.ints), behind(1, a.steps));
       else a.axes = past_samples(a.axes, false);
       break;

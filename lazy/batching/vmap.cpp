@@ -3,6 +3,7 @@
 #include "lazy/batching/batching.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/samples.hpp"
+#include "lazy/ops/views.hpp"
 
 namespace lazy::detail {
 
@@ -19,16 +20,6 @@ struct Vmapping::State {
 };
 
 namespace {
-
-/// Returns the value with an axis moved from one place to another.
-Handle moved(const Handle& h, int from, int to, const Site& s) {
-  Dims axes;
-  for (int i = 0; i < h->shape.size(); ++i)
-    if (i != from) axes.push_back(i);
-  Dims order;
-  for (int i = 0, next = 0; i < h->shape.size(); ++i) order.push_back(i == to ? from : axes[next++]);
-  return detail::permute(h, order, s);
-}
 
 int normal(const char* what, int axis, int count, const Site& s) {
   if (axis < -count || axis >= count)
@@ -58,7 +49,7 @@ Tensor Vmapping::sample(const Tensor& argument, size_t i) {
   const Arg a(argument, v.site);
   const Handle h = Operand("vmap", a);
   const int at = normal("in_axes", *axis, h->shape.size(), v.site);
-  return Tensor(v.batching.sample(at == 0 ? h : moved(h, at, 0, v.site)));
+  return Tensor(v.batching.sample(at == 0 ? h : moveaxis(Arg(Tensor(h), v.site), at, 0).handle()));
 }
 
 Tensor Vmapping::batch(const Tensor& result) {
@@ -67,7 +58,7 @@ Tensor Vmapping::batch(const Tensor& result) {
   const Arg a(result, v.site);
   const Handle h = v.batching.batch(Operand("vmap", a));
   const int to = normal("out_axes", v.axes.out_axes, h->shape.size(), v.site);
-  return Tensor(to == 0 ? h : moved(h, 0, to, v.site));
+  return to == 0 ? Tensor(h) : moveaxis(Arg(Tensor(h), v.site), 0, to);
 }
 
 }  // namespace lazy::detail

@@ -147,7 +147,7 @@ std::string json_of(const gguf::File& f) {
   return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// What computes as Llama does, but for what its config says.
+// These compute as Llama does, but for what their configs say.
 constexpr const char* kLikeLlama[] = {"llama", "qwen2", "phi3", "gemma"};
 
 /// Returns the name with another part in the place of one that it has.

@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(what_is_cut_out_is_upright) {
   // The same part of the picture turned by a quarter to the left: its text goes upwards.
   const Tensor turned = flip(permute_dims(picture, {1, 0, 2}), {0}).copy();
   BOOST_TEST(is(demo::cut_out(turned, {{5, 10}, {10, 0}, {0, 30}}), flip(part, {0, 1})));
-  // Of a slope the colours are those of the slope.
+  // A slope that is cut out has the colours of the slope.
   const Tensor slope = broadcast_to((arange(60, float32) / 60.0).reshape({1, 60, 1}), {40, 60, 3}).copy();
   const double c = std::cos(0.3), s = std::sin(0.3);
   const Tensor cut = demo::cut_out(slope, {{20, 10}, {20 * c, 20 * s}, {-10 * s, 10 * c}});

@@ -69,6 +69,18 @@ def in_pairs(x, heads):
     return x.reshape(heads, 2, x.shape[0] // heads // 2, *x.shape[1:]).swapaxes(1, 2).reshape(x.shape)
 
 
+def finish(name, w, m):
+    """Writes the file, and what the model makes of some ids."""
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+    ids = torch.randint(0, 40, (2, 9))
+    with torch.no_grad():
+        logits = m(ids).logits
+    save_file({"input_ids": ids.numpy(), "logits": logits.numpy()}, HERE / f"{name}.safetensors")
+
+
 def model(name, kind, architecture="llama", factors=None):
     torch.manual_seed(3)
     config_type, model_type = ((t.LlamaConfig, t.LlamaForCausalLM) if architecture == "llama" else (t.Qwen2Config, t.Qwen2ForCausalLM))
@@ -113,14 +125,7 @@ def model(name, kind, architecture="llama", factors=None):
                 if architecture == "llama" and part in n:
                     undone = near.reshape(heads, near.shape[0] // heads // 2, 2, -1).swapaxes(1, 2).reshape(near.shape)
             p.copy_(torch.from_numpy(np.ascontiguousarray(undone)))
-    w.write_header_to_file()
-    w.write_kv_data_to_file()
-    w.write_tensors_to_file()
-    w.close()
-    ids = torch.randint(0, 40, (2, 9))
-    with torch.no_grad():
-        logits = m(ids).logits
-    save_file({"input_ids": ids.numpy(), "logits": logits.numpy()}, HERE / f"{name}.safetensors")
+    finish(name, w, m)
 
 
 def as_gpt2(n, x):
@@ -183,14 +188,7 @@ def other(name, architecture, kind):
             w.add_tensor(here, raw, raw_dtype=kind)
             near = quants.dequantize(raw, kind)
             p.copy_(torch.from_numpy(np.ascontiguousarray(near.T if architecture == "gpt2" and here.startswith("blk.") else near)))
-    w.write_header_to_file()
-    w.write_kv_data_to_file()
-    w.write_tensors_to_file()
-    w.close()
-    ids = torch.randint(0, 40, (2, 9))
-    with torch.no_grad():
-        logits = m(ids).logits
-    save_file({"input_ids": ids.numpy(), "logits": logits.numpy()}, HERE / f"{name}.safetensors")
+    finish(name, w, m)
 
 
 HERE.mkdir(exist_ok=True)

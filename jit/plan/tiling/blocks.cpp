@@ -202,8 +202,7 @@ bool may_skip(const TileGroup& tile_group, const Blocks& b) {
 bool skips_by_row(const Program& p, const TileGroup& tile_group) {
   if (!tile_group.skips.front().masked) return true;
   const Mask& m = tile_group.mask;
-  const size_t levels = tile_group.levels.size();
-  const uint8_t level = tile_group.dim_of[(m.step - tile_group.first) * levels + levels - 1];
+  const uint8_t level = tile_group.dims_of(m.step)[tile_group.levels.size() - 1];
   return p.steps[m.step].operands[m.operand].dim_of[level] != Binding::kAbsent;
 }
 

@@ -54,7 +54,7 @@ class SkipFinder {
     if (group.levels.empty()) return;
     group_ = &group;
     leave_out(facts_);
-    // What is known of a mask's blocks holds within the tile group only.
+    // Blocks of a mask are known within the tile group only.
     const auto of_halves = std::exchange(zeros_, std::vector<std::optional<Zeros>>(zeros_.size()));
     for (uint32_t i = group.first; i < group.first + group.count && group.mask.step == kNone; ++i)
       for (uint16_t o = 0; o < p_.steps[i].operands.size() && group.mask.step == kNone; ++o)
@@ -218,7 +218,7 @@ class SkipFinder {
   /// none. `place` is that of the operand.
   int only_dim_beside_levels(uint32_t i, const std::vector<int>& place) const {
     const size_t levels = group_->levels.size();
-    const uint8_t* const own = group_->dim_of.data() + (i - group_->first) * levels;
+    const uint8_t* const own = group_->dims_of(i);
     int found = -1;
     for (size_t d = 0; d < place.size(); ++d) {
       if (place[d] == 0 || std::find(own, own + levels, d) != own + levels) continue;
@@ -231,9 +231,6 @@ class SkipFinder {
   /// hidden; nothing if it does not read the mask.
   std::optional<std::pair<uint16_t, int>> reads_mask(uint32_t i) const {
     const size_t levels = group_->levels.size();
-    const auto dim_of = [&](uint32_t step) {
-      return group_->dim_of.data() + (step - group_->first) * levels;
-    };
     const Step &s = p_.steps[i], &owner = p_.steps[group_->mask.step];
     const Binding& mask = owner.operands[group_->mask.operand];
     const std::vector<int> own = places(owner, mask);
@@ -243,7 +240,8 @@ class SkipFinder {
       const std::vector<int> place = places(s, b);
       const int dim = only_dim_beside_levels(i, place);
       bool same = dim >= 0 && place[static_cast<size_t>(dim)] == own[group_->mask.dim];
-      for (size_t l = 0; l < levels; ++l) same &= place[dim_of(i)[l]] == own[dim_of(group_->mask.step)[l]];
+      for (size_t l = 0; l < levels; ++l)
+        same &= place[group_->dims_of(i)[l]] == own[group_->dims_of(group_->mask.step)[l]];
       if (same) return std::pair(o, static_cast<int>(s.axis_of[static_cast<size_t>(dim)]));
     }
     return {};
@@ -364,7 +362,7 @@ class SkipFinder {
   bool has_levels_alone(uint32_t i, int axis) const {
     const Step& s = p_.steps[i];
     const size_t levels = group_->levels.size();
-    const uint8_t* const own = group_->dim_of.data() + (i - group_->first) * levels;
+    const uint8_t* const own = group_->dims_of(i);
     for (size_t d = 0; d < s.dims.size(); ++d)
       if (s.axis_of[d] == axis && std::find(own, own + levels, d) == own + levels) return false;
     return true;
@@ -375,7 +373,7 @@ class SkipFinder {
     const Step& s = p_.steps[i];
     const loop::LoopKernel& k = loops_[i];
     const size_t levels = group_->levels.size();
-    const int level = s.axis_of[group_->dim_of[(i - group_->first) * levels + levels - 1]];
+    const int level = s.axis_of[group_->dims_of(i)[levels - 1]];
     const Line& line = facts.line;
     if (line.masked ? !has_levels_alone(i, level)
                     : (level != line.a && level != line.b) || dim_of_axis(s, level) < 0)
@@ -383,7 +381,7 @@ class SkipFinder {
     const int other = level == line.a ? line.b : line.a, dim = dim_of_axis(s, other);
     if (dim < 0) return {};
     for (size_t l = 0; l + 1 < levels; ++l)
-      if (s.axis_of[group_->dim_of[(i - group_->first) * levels + l]] == other) return {};
+      if (s.axis_of[group_->dims_of(i)[l]] == other) return {};
     Skip skip;
     skip.step = i;
     skip.dim = static_cast<uint8_t>(dim);

@@ -4,6 +4,7 @@
 #include "jit/plan/places.hpp"
 #include "jit/plan/tiling/skips.hpp"
 #include "jit/plan/tiling/tile_group.hpp"
+#include "support/text.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -239,16 +240,13 @@ class GroupFinder {
 }  // namespace
 
 std::string describe(const TileGroup& b) {
-  const auto counted = [](size_t n, const char* what) {
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-  };
   const auto left_out = [&](bool masked, const char* what) {
     const auto n = std::count_if(b.skips.begin(), b.skips.end(), [&](auto& s) { return s.masked == masked; });
-    return n == 0 ? "" : what + counted(static_cast<size_t>(n), "kernel");
+    return n == 0 ? "" : what + text::counted(static_cast<size_t>(n), "kernel");
   };
   const std::string first = std::to_string(b.first), last = std::to_string(b.first + b.count - 1);
   return (b.count == 1 ? "kernel " + first : "kernels " + first + " to " + last) + " block by block over " +
-         counted(b.levels.size(), "outer dimension") + ", " + counted(b.inner.size(), "value") +
+         text::counted(b.levels.size(), "outer dimension") + ", " + text::counted(b.inner.size(), "value") +
          " in scratch" + left_out(false, ", half left out in ") +
          left_out(true, ", what a mask hides left out in ");
 }

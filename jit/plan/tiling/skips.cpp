@@ -107,7 +107,6 @@ bool Skipping::is_mask(const Skip& skip, const uint64_t* own, const uint64_t* of
   const Mask& m = group_.mask;
   const Step &s = p_.steps[skip.step], &owner = p_.steps[m.step];
   const size_t levels = group_.levels.size();
-  const auto dim_of = [&](uint32_t step) { return group_.dim_of.data() + (step - group_.first) * levels; };
   const auto o = skip.mask;
   const auto moves_alike = [&](size_t dim, size_t of_owner) {
     return own[s.args.stride(o, s.axis_of[dim])] ==
@@ -115,7 +114,8 @@ bool Skipping::is_mask(const Skip& skip, const uint64_t* own, const uint64_t* of
   };
   bool same =
       own[s.args.pointer(o)] == of_mask[owner.args.pointer(m.operand)] && moves_alike(skip.dim, m.dim);
-  for (size_t l = 0; l < levels; ++l) same &= moves_alike(dim_of(skip.step)[l], dim_of(m.step)[l]);
+  for (size_t l = 0; l < levels; ++l)
+    same &= moves_alike(group_.dims_of(skip.step)[l], group_.dims_of(m.step)[l]);
   return same;
 }
 
@@ -129,7 +129,7 @@ bool Skipping::add(const Skip& skip, const uint64_t* own, const uint64_t* other)
   if (!first && r.axis != s.axis_of[skip.dim]) return false;
   r.step = skip.step;
   r.axis = s.axis_of[skip.dim];
-  r.level = s.axis_of[group_.dim_of[(skip.step - group_.first) * levels + levels - 1]];
+  r.level = s.axis_of[group_.dims_of(skip.step)[levels - 1]];
   r.extent = static_cast<int64_t>(own[s.args.extent(r.axis)]);
   r.origin = static_cast<int64_t>(own[s.args.origin(r.axis)]);
   r.finite = std::max(r.finite, skip.finite), r.sums = std::max(r.sums, skip.sums);
@@ -161,8 +161,7 @@ Seen Skipping::seen(const uint64_t* words) const {
   const Mask& m = group_.mask;
   const Step& s = p_.steps[m.step];
   const size_t levels = group_.levels.size();
-  const int axis = s.axis_of[m.dim],
-            level = s.axis_of[group_.dim_of[(m.step - group_.first) * levels + levels - 1]];
+  const int axis = s.axis_of[m.dim], level = s.axis_of[group_.dims_of(m.step)[levels - 1]];
   const auto stride = [&](int a) { return static_cast<int64_t>(words[s.args.stride(m.operand, a)]); };
   const int64_t n = mask_extent(words), across = stride(axis), down = stride(level);
   const int64_t rows = down == 0 ? 1 : static_cast<int64_t>(words[s.args.extent(level)]);

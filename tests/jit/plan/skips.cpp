@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(what_counts_is_the_form_of_a_mask) {
     const std::string upper = with(triu(full({80, 80}, true), past));
     BOOST_TEST(contains(upper, "half left out in 4 kernels"), upper);
   }
-  // One whose form is not known is looked at when the program runs.
+  // A mask whose form is not known is looked at when the program runs.
   for (const Tensor& mask : {(indices(false) <= indices(true)).eval(), indices(false) == indices(true),
                              (indices(false) < 40).eval(), ~(indices(false) < 40).eval()}) {
     const std::string value = with(mask);
