@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 #include <vector>
 
 #include "jit/calls/call.hpp"
@@ -105,6 +106,7 @@ Repeated repeated_in(const CapturedGraph& f, const Numbers& numbers, const Hashe
   std::vector<uint8_t> kept(n, 1);  // 1: all inputs below stay, so the library keeps what is of them alone
   std::vector<uint8_t> has_inputs(n, 0);
   std::vector<uint8_t> used(n, 0);  // by a value that differs, or by the user
+  std::unordered_set<uint64_t> seen;
   bool any_differs = false;
   for (uint32_t v = 0; v < n; ++v) {
     const Node& node = *f.values[v];
@@ -113,7 +115,8 @@ Repeated repeated_in(const CapturedGraph& f, const Numbers& numbers, const Hashe
       kept[v] = is_source(node.op) || (node.buffer && node.buffer->unchanging());
       continue;
     }
-    const double own = cost_of_value(node);
+    // Equal values are computed once a flush.
+    const double own = same[v] && !seen.insert(same[v]).second ? 0 : cost_of_value(node);
     r.of_all += own;
     double below = own;
     for (int i = 0; i < node.arity; ++i) {
@@ -135,6 +138,7 @@ Repeated repeated_in(const CapturedGraph& f, const Numbers& numbers, const Hashe
   // Walks down from the values that are used, each same value once.
   double dearest = 0;
   std::vector<uint8_t> counted(n, 0);
+  seen.clear();
   for (uint32_t v = 0; v < n; ++v) {
     if (!used[v] || (kept[v] && has_inputs[v])) continue;
     const auto elements = static_cast<double>(numel(f.values[v]->shape));
@@ -146,8 +150,7 @@ Repeated repeated_in(const CapturedGraph& f, const Numbers& numbers, const Hashe
   for (uint32_t v = static_cast<uint32_t>(n); v-- > 0;) {
     if (!counted[v] || !f.pending[v]) continue;
     const Node& node = *f.values[v];
-    r.cost += cost_of_value(node);
-    r.made.push_back(&node);
+    if (seen.insert(same[v]).second) r.cost += cost_of_value(node), r.made.push_back(&node);
     for (int i = 0; i < node.arity; ++i)
       if (const uint32_t o = numbers.of(node.operand[i]); o != kNone && same[o] != 0) counted[o] = 1;
   }
