@@ -19,8 +19,8 @@ constexpr size_t kMostPrograms = 512;               // that are looked at, at on
 constexpr double kDear = 1 << 18;                   // additions that a run repeats, at least
 constexpr double kMuchOfTheWork = 0.25;             // of a run is repeated, at least
 constexpr double kMuchTimeOnRepeats = 0.1;          // of the wall time is spent on it, at least
-constexpr double kWorthStoring =
-    16;                           // additions that an element takes, at least: less is as dear to read back
+// Additions that an element takes, at least: less is as dear to read back.
+constexpr double kWorthStoring = 10;
 constexpr double kCallCost = 64;  // additions for each element of a call, of which no more is known
 
 /// Identifies what values a run computes, by value of the captured graph; 0: not known to be the same again.
