@@ -20,18 +20,34 @@ if(NOT CHROMIUM)
   message("SKIPPED: no chromium to open the page in (Debian: apt-get install chromium)")
   return()
 endif()
-execute_process(
-  COMMAND ${CHROMIUM} --headless --no-sandbox --disable-gpu --enable-logging=stderr --user-data-dir=${WORK}/chromium
-          --virtual-time-budget=10000 --dump-dom file://${WORK}/report.html\#selftest
-  RESULT_VARIABLE status OUTPUT_FILE ${WORK}/dom.html ERROR_VARIABLE log TIMEOUT 240)
-if(NOT status EQUAL 0)
-  message(FATAL_ERROR "chromium: ${status}\n${log}")
-endif()
-if(log MATCHES "CONSOLE[^\n]*")
-  message(FATAL_ERROR "on the console: ${CMAKE_MATCH_0}")
-endif()
-file(STRINGS ${WORK}/dom.html outcome REGEX "selftest: (passed|[0-9]+ failed), [0-9]+ checks|^FAILED ")
-message("${outcome}")
-if(NOT outcome MATCHES "selftest: passed, [1-9][0-9]* checks")
-  message(FATAL_ERROR "the page's self-test: ${outcome}")
-endif()
+# test_page(<width> <scheme>): opens the page in a frame of this width (windows are never as narrow as a telephone), in light
+# or dark colors.
+function(test_page width scheme)
+  set(colors "")
+  if(scheme STREQUAL "dark")
+    set(colors --blink-settings=preferredColorScheme=0)
+  endif()
+  file(WRITE ${WORK}/frame.html
+       "<!doctype html><link rel=\"icon\" href=\"data:,\"><iframe id=\"page\" style=\"width: ${width}px; height: 900px; border: 0\" src=\"report.html#selftest\"></iframe>"
+       "<pre id=\"said\"></pre><script>const f = document.getElementById('page'); f.onload = () =>"
+       "{ document.getElementById('said').textContent = f.contentDocument.getElementById('selftest').textContent; };</script>")
+  execute_process(
+    COMMAND ${CHROMIUM} --headless --no-sandbox --disable-gpu --enable-logging=stderr --user-data-dir=${WORK}/chromium
+            --virtual-time-budget=10000 --window-size=1600,1000 --allow-file-access-from-files ${colors} --dump-dom file://${WORK}/frame.html
+    RESULT_VARIABLE status OUTPUT_FILE ${WORK}/dom.html ERROR_VARIABLE log TIMEOUT 240)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "chromium: ${status}\n${log}")
+  endif()
+  if(log MATCHES "CONSOLE[^\n]*")
+    message(FATAL_ERROR "on the console: ${CMAKE_MATCH_0}")
+  endif()
+  file(STRINGS ${WORK}/dom.html outcome REGEX "selftest: (passed|[0-9]+ failed), [0-9]+ checks|^FAILED ")
+  message("${width} px, ${scheme}: ${outcome}")
+  if(NOT outcome MATCHES "selftest: passed, [1-9][0-9]* checks, ${width} px, ${scheme}")
+    message(FATAL_ERROR "the page's self-test at ${width} px, ${scheme}: ${outcome}")
+  endif()
+endfunction()
+test_page(1400 light)
+test_page(800 dark)
+test_page(400 light)
+test_page(1400 dark)
