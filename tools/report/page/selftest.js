@@ -40,7 +40,7 @@ function faint() {
 }
 
 // Tests the page if #selftest is in the address, and writes the result to the element of that name.
-function selftest({ timeline, flushes, kernels, lines: byLine, graph }) {
+function selftest({ timeline, flushes, kernels, lines: byLine, against, graph }) {
   const lines = [], out = byId("selftest");
   const check = (what, good) => lines.push((good ? "ok " : "FAILED ") + what);
   const type = (s) => {
@@ -126,6 +126,12 @@ function selftest({ timeline, flushes, kernels, lines: byLine, graph }) {
       check("a line opens to its kernels", byLine.rows.length === byLine.lines.length + byLine.lines[byLine.rows[0]].members.length);
       byLine.choose(byLine.rows[0]);
     }
+    if (data.sums) {
+      const [a, b] = data.sums;
+      check("A is this trace", Math.abs(a.all.in_kernels - sum(data.kernels.total)) < 1 && a.all.flushes === all);
+      check("lines of both are there", against.rows.length === new Set([...Object.keys(a.lines), ...Object.keys(b.lines)]).size);
+      check("the largest change is first", against.rows.every((r, i) => i === 0 || Math.abs(against.lines[against.rows[i - 1]].b.in_kernels - against.lines[against.rows[i - 1]].a.in_kernels) >= Math.abs(against.lines[r].b.in_kernels - against.lines[r].a.in_kernels)));
+    } else check("nothing is compared", byId("against-section").hidden && !against);
     const wide = overflowing(), pale = faint();
     check("nothing overflows" + (wide.length ? ": " + wide.slice(0, 5).join("; ") : ""), wide.length === 0);
     check("texts have contrast" + (pale.length ? ": " + pale.slice(0, 8).join("; ") : ""), pale.length === 0);
