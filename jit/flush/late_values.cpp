@@ -26,6 +26,7 @@ constexpr uint32_t kCertainPairs = 4;                 // looks that found the sa
 // Of the wall time in the later flushes: where large inputs are read twice, and where both do little.
 constexpr double kSomeTimeInPairs = 0.1, kMuchTimeInPairs = 0.25;
 constexpr uint64_t kLargeInput = 1 << 20;  // of an input that both flushes read
+constexpr uint64_t kMostOpsOfOne = 1024;   // of two flushes, so that one may take both
 constexpr uint64_t kFewOpsOfSecond = 64;
 constexpr int64_t kFewElementsOfSecond = 1 << 14;  // of all values of a flush that is mostly overhead
 
@@ -44,6 +45,8 @@ struct ReviewedBefore {
   uint64_t program = 0, runs = 0, nodes = 0;
   Cause cause{};
   Site site{};
+  Device device{};
+  uint64_t ops = 0;
   std::vector<uint64_t> large;  // identities of large inputs
 };
 thread_local ReviewedBefore reviewed_before;
@@ -108,11 +111,12 @@ void tell_of_two_flushes(const Reviewed& r, double share) {
   if (r.runs < kFirstPair || r.runs > kLastPair + 1) return;
   const uint64_t nodes = nodes_recorded_here();
   const ReviewedBefore last = std::exchange(
-      reviewed_before,
-      ReviewedBefore{r.program.number, r.runs, nodes, r.cause, r.site, large_inputs(r.captured)});
+      reviewed_before, ReviewedBefore{r.program.number, r.runs, nodes, r.cause, r.site, r.wanted.device,
+                                      r.program.nodes, large_inputs(r.captured)});
   const bool follows = last.nodes == nodes && nodes != 0 && last.program != r.program.number &&
                        is_asked(last.cause) && is_asked(r.cause) && r.site.line() != 0 &&
-                       last.site.line() != 0 && last.runs <= r.runs + 1;
+                       last.site.line() != 0 && last.runs <= r.runs + 1 && last.device == r.wanted.device &&
+                       last.ops + r.program.nodes <= kMostOpsOfOne;
   if (!follows) return;
   uint32_t times = 0;
   {

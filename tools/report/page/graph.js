@@ -30,7 +30,7 @@ class Graph {
     byId("program-choice").value = number;
     byId("program-facts").textContent = `${p.variant}; ${counted(p.ops, "op")} recorded, ${counted(p.kernels.length, "kernel")}, ${counted(p.guards.length, "guard")}` +
       (p.nodes_in_all > p.nodes.length ? `; the first ${plain(p.nodes.length)} of ${plain(p.nodes_in_all)} values are drawn` : "") +
-      (p.tile_groups.length ? "; " + p.tile_groups.map((b) => b.text).join("; ") : "");
+      (p.tile_groups.length ? "; " + counted(p.tile_groups.length, "tile group") : "");
     this.draw(this.layout(p));
     this.fit();
     this.side(p);
@@ -226,6 +226,11 @@ class Graph {
       list.append(element("li", {}, element("b", { textContent: kind + " " }), element("span", { class: "muted", textContent: [...new Set(where)].join("; ") + (gs.length > 24 ? "; …" : "") })));
     }
     side.append(p.guards.length ? list : element("div", { class: "muted", textContent: "None: it serves every size and layout." }));
+    if (p.tile_groups.length) {
+      const groups = element("ul", { class: "plain muted" });
+      for (const b of p.tile_groups) groups.append(element("li", { textContent: b.text }));
+      side.append(element("h3", { textContent: "Tile groups" }), groups);
+    }
     if (failed) side.append(element("div", { class: "bad", textContent: `turned down ${plain(failed)}×, see Guards and misses` }));
   }
 }
