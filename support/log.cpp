@@ -7,13 +7,17 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "support/files.hpp"
+#include "support/forks.hpp"
 #include "support/lock.hpp"
+#include "support/log_fields.hpp"
+#include "support/log_folding.hpp"
 #include "support/log_sink.hpp"
 #include "support/text.hpp"
 
@@ -122,23 +126,58 @@ void set_sink(Sink sink) {
   // The old sink is destroyed here, outside the lock: its captures are the user's objects.
 }
 
-void write(Channel c, std::string_view text) {
+bool is_json() noexcept {
+  try {
+    return config::get().log_format.get() == config::LogFormat::json;
+  } catch (...) { return false; }
+}
+
+namespace {
+
+/// Holds what is folded, by the file that it goes to.
+struct Folded {
+  std::map<int, Folding> files;
+  uint32_t generation = forks::generation();
+  bool ended = false;  // nothing is folded any more: the program is ending
+};
+constinit Mutex fold_mutex;
+constinit Folded* the_folded = nullptr;  // outlives every static object that logs in its destructor
+Folded& folded(const Hold<Mutex>& hold) {
+  // What the parent counted the parent tells of.
+  if (!the_folded || !hold.intact() || the_folded->generation != forks::generation()) the_folded = new Folded;
+  return *the_folded;
+}
+
+void write_rest_at_exit() {
+  static constinit std::atomic<bool> once{false};
+  if (once.exchange(true)) return;
+  std::atexit([] {
+    try {
+      const Hold hold(fold_mutex);
+      Folded& f = folded(hold);
+      f.ended = true;
+      for (auto& [fd, folding] : f.files) write_all(fd, folding.rest());
+    } catch (...) {}
+  });
+}
+
+}  // namespace
+
+void write(Channel c, std::string_view text) { write(c, text, Fields()); }
+
+void write(Channel c, std::string_view text, const Fields& fields) {
   if (text.ends_with('\n')) text.remove_suffix(1);
   if (give_to_sink(c, text)) return;
-  const std::string safe = text::printable(text);
-  text = safe;
-  const std::string prefix = std::string("lazy[") + name_of(c) + "] ";
-  std::string out;
-  out.reserve(prefix.size() + text.size() + 1);
-  while (true) {
-    const size_t end = text.find('\n');
-    out += prefix;
-    out += text.substr(0, end);
-    out += '\n';
-    if (end == text.npos) break;
-    text.remove_prefix(end + 1);
-  }
-  write_all(destination(), out);
+  const int fd = destination();
+  if (is_json()) return write_all(fd, fields.line(name_of(c), text));
+  const std::string safe = text::printable(text), prefix = std::string("lazy[") + name_of(c) + "] ";
+  if (detail::enabled_slowly(c, kDetail)) return write_all(fd, with_prefix(prefix, safe));
+  const Hold hold(fold_mutex);
+  Folded& f = folded(hold);
+  if (f.ended) return write_all(fd, with_prefix(prefix, safe));
+  Folding& folding = f.files[fd];
+  write_all(fd, folding.add(prefix, safe));
+  if (folding.counts()) write_rest_at_exit();
 }
 
 void print(Channel c, const char* format, ...) {
@@ -158,18 +197,27 @@ void print(Channel c, const char* format, ...) {
   va_end(again);
 }
 
+namespace {
+
 // Values come from the environment, names from source files: none may steer a terminal or flood it.
-void warning(std::string_view text) {
+void write_to_people(const char* kind, std::string_view text, const Fields& fields) {
   constexpr size_t kMost = 8000;
-  write_raw("lazy: " + text::printable(text, kMost) + "\n");
+  const std::string safe = text::printable(text, kMost);
+  write_raw(is_json() ? fields.line(kind, safe) : "lazy: " + safe + "\n");
 }
 
-void hint(std::string_view text) {
+}  // namespace
+
+void warning(std::string_view text) { write_to_people("warning", text, Fields()); }
+
+void hint(std::string_view text) { hint(text, Fields()); }
+
+void hint(std::string_view text, const Fields& fields) {
   try {
     if (config::get().hints == config::Hints::off) return;
   } catch (...) {  // a bad environment under LAZY_STRICT: the error is reported where a value is needed
   }
-  warning(text);
+  write_to_people("hint", text, fields);
   const Hold hold(mutex);
   std::vector<std::string>& given = state(hold).hints;
   if (given.size() < kMostHints) given.emplace_back(text);

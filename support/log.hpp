@@ -37,15 +37,24 @@ inline bool enabled(Channel c, int level = kBrief) noexcept {
   return detail::enabled_slowly(c, level);  // until the environment has been read all levels look on
 }
 
-/// Writes "lazy[channel] text", newline added; each line of a longer text gets the prefix. Never throws for
-/// I/O. Doesn't check that the channel is enabled.
+/// True if lines are JSON objects (LAZY_LOG_FORMAT).
+bool is_json() noexcept;
+
+class Fields;  // support/log_fields.hpp
+
+/// Writes "lazy[channel] text", newline added; each line of a longer text gets the prefix. Texts that repeat
+/// but for their numbers are folded (log_folding.hpp), unless the channel has a `+`. In JSON the text is the
+/// "message" of one object, beside the fields. Never throws for I/O. Doesn't check that the channel is
+/// enabled.
 void write(Channel, std::string_view text);
+void write(Channel, std::string_view text, const Fields&);
 [[gnu::format(printf, 2, 3)]] void print(Channel, const char* format, ...);
 
 /// Writes "lazy: text" to standard error, whatever LAZY_LOG says. For messages that users must see.
 void warning(std::string_view text);
 /// Writes advice on slow use as a warning, unless LAZY_HINTS=off. For what is said once a line of the user's.
 void hint(std::string_view text);
+void hint(std::string_view text, const Fields&);
 /// Returns the hints that were given, the first few hundred of them.
 std::vector<std::string> hints();
 /// Writes text unchanged to standard error, in one write(2) where the system takes it all at once.

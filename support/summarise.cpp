@@ -7,6 +7,7 @@
 
 #include "support/lock.hpp"
 #include "support/log.hpp"
+#include "support/log_fields.hpp"
 
 namespace lazy {
 namespace summarise {
@@ -122,12 +123,14 @@ bool of_process() noexcept {
     std::atexit([] {
       try {
         const Impl* const i = impl.load(std::memory_order_acquire);
-        std::string text;
+        Summary s;
         {
           const Hold hold(all_lock);
-          text = to_string(i->summary());
+          s = i->summary();
         }
-        logging::write(logging::Channel::summary, text);
+        std::string json = to_json(s);
+        json.pop_back();  // a new line
+        logging::write(logging::Channel::summary, to_string(s), logging::Fields().add_json("summary", json));
       } catch (...) {}
     });
   } catch (...) { return false; }

@@ -14,6 +14,7 @@
 #include "jit/plan/tiling/row_groups.hpp"
 #include "jit/plan/tiling/tile_group.hpp"
 #include "support/log.hpp"
+#include "support/log_fields.hpp"
 #include "support/metrics.hpp"
 #include "support/nvtx.hpp"
 #include "support/text.hpp"
@@ -150,24 +151,29 @@ std::shared_ptr<const Program> compile(const CapturedGraph& captured, Variant va
   for (size_t i = 0; i < loops.size(); ++i) {
     if (!program->steps[i].kernel) continue;
     program->code_bytes += program->steps[i].kernel->code_bytes();
-    if (logging::enabled(logging::Channel::kernels))
-      logging::print(
-          logging::Channel::kernels, "kernel %zu of %zu: %s, %zu ops, %zu bytes of code%s%s", i, loops.size(),
-          loops[i].name.c_str(), static_cast<size_t>(program->steps[i].ops),
-          program->steps[i].kernel->code_bytes(),
-          logging::enabled(logging::Channel::kernels, logging::kDetail) ? "\n" : "",
-          logging::enabled(logging::Channel::kernels, logging::kDetail) ? loop::print(loops[i]).c_str() : "");
+    if (logging::enabled(logging::Channel::kernels)) {
+      const size_t ops = program->steps[i].ops, bytes = program->steps[i].kernel->code_bytes();
+      std::string line = "kernel " + std::to_string(i) + " of " + std::to_string(loops.size()) + ": " +
+                         loops[i].name + ", " + std::to_string(ops) + " ops, " + std::to_string(bytes) +
+                         " bytes of code";
+      if (logging::enabled(logging::Channel::kernels, logging::kDetail)) line += "\n" + loop::print(loops[i]);
+      logging::write(
+          logging::Channel::kernels, line,
+          logging::Fields().add("kernel", loops[i].name).add("ops", ops).add("bytes_of_code", bytes));
+    }
   }
   for (const TileGroup* b : rows) program->code_bytes += b->rows->code_bytes();
   name_steps(*program, &captured);
   if (logging::enabled(logging::Channel::fusion))
-    logging::print(logging::Channel::fusion, "%s -> %s%s%s", text::counted(program->nodes, "op").c_str(),
-                   text::counted(loops.size(), "kernel").c_str(),
-                   logging::enabled(logging::Channel::fusion, logging::kDetail) ? "\n" : "",
-                   logging::enabled(logging::Channel::fusion, logging::kDetail) ? print(trace).c_str() : "");
+    logging::write(
+        logging::Channel::fusion,
+        text::counted(program->nodes, "op") + " -> " + text::counted(loops.size(), "kernel") +
+            (logging::enabled(logging::Channel::fusion, logging::kDetail) ? "\n" + print(trace) : ""),
+        logging::Fields().add("ops", program->nodes).add("kernels", loops.size()));
   if (logging::enabled(logging::Channel::fusion))
     for (const TileGroup& b : program->tile_groups)
-      logging::print(logging::Channel::fusion, "%s", describe(b).c_str());
+      logging::write(logging::Channel::fusion, describe(b),
+                     logging::Fields().add("tile_group_of", b.count).add("first_kernel", b.first));
   dump_program(trace, fusion, *program, loops);
   if (start_ticks) {
     event::compiled(start_ticks, *program);

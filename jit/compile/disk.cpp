@@ -17,6 +17,7 @@
 #include "support/config.hpp"
 #include "support/error.hpp"
 #include "support/log.hpp"
+#include "support/log_fields.hpp"
 #include "support/metrics.hpp"
 #include "support/text.hpp"
 
@@ -166,12 +167,21 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
   if (logging::enabled(logging::Channel::cache)) {
     const auto ns = (std::chrono::steady_clock::now() - start).count();
     if (programs.empty())
-      logging::print(logging::Channel::cache, "%s: no program for this graph", store->directory().c_str());
+      logging::write(logging::Channel::cache, store->directory() + ": no program for this graph",
+                     logging::Fields().add("folder", store->directory()).add("event", "missing"));
+    const double us = static_cast<double>(ns) / 1e3;
     for (const auto& p : programs)
-      logging::print(logging::Channel::cache, "%s: %s program of %s and %zu bytes of code loaded, %.1f us",
-                     store->directory().c_str(), p->variant.c_str(),
-                     text::counted(p->steps.size(), "kernel").c_str(), p->code_bytes,
-                     static_cast<double>(ns) / 1e3);
+      logging::write(logging::Channel::cache,
+                     store->directory() + ": " + p->variant + " program of " +
+                         text::counted(p->steps.size(), "kernel") + " and " + std::to_string(p->code_bytes) +
+                         " bytes of code loaded, " + text::formatted("%.1f", us) + " us",
+                     logging::Fields()
+                         .add("folder", store->directory())
+                         .add("event", "loaded")
+                         .add("variant", p->variant)
+                         .add("kernels", p->steps.size())
+                         .add("bytes_of_code", p->code_bytes)
+                         .add("us", us));
   }
   return programs;
 }
@@ -215,9 +225,16 @@ void store_program(std::span<const uint32_t> key, const CapturedGraph& captured,
   const bool kept = store->add(cache::KeyView(wanted.data(), wanted.size()), label_of(p), value);
   if (kept) metric::add(MetricCounter::disk_writes);
   if (logging::enabled(logging::Channel::cache))
-    logging::print(logging::Channel::cache, "%s: %s program of %s %s, %zu bytes", store->directory().c_str(),
-                   p.variant.c_str(), text::counted(p.steps.size(), "kernel").c_str(),
-                   kept ? "kept" : "not kept", value.size());
+    logging::write(logging::Channel::cache,
+                   store->directory() + ": " + p.variant + " program of " +
+                       text::counted(p.steps.size(), "kernel") + (kept ? " kept, " : " not kept, ") +
+                       std::to_string(value.size()) + " bytes",
+                   logging::Fields()
+                       .add("folder", store->directory())
+                       .add("event", kept ? "kept" : "not kept")
+                       .add("variant", p.variant)
+                       .add("kernels", p.steps.size())
+                       .add("bytes", value.size()));
 }
 
 }  // namespace lazy::jit

@@ -5,6 +5,7 @@
 #include "jit/graph/recording.hpp"
 #include "jit/plan/names.hpp"
 #include "support/log.hpp"
+#include "support/log_fields.hpp"
 #include "support/metrics.hpp"
 #include "support/text.hpp"
 
@@ -20,11 +21,41 @@ bool next_is_timed(bool recording) noexcept {
 
 void log_memory(const Site& site) {
   const Metrics m = metrics();
-  logging::print(logging::Channel::memory,
-                 "after the flush at %s: %s in use, %s at most, %s donated so far, %s kept for later runs",
-                 lazy::to_string(site).c_str(), text::human_size(m.bytes_live).c_str(),
-                 text::human_size(m.bytes_peak).c_str(), text::human_size(m.bytes_donated).c_str(),
-                 text::human_size(m.bytes_kept).c_str());
+  logging::write(logging::Channel::memory,
+                 "after the flush at " + lazy::to_string(site) + ": " + text::human_size(m.bytes_live) +
+                     " in use, " + text::human_size(m.bytes_peak) + " at most, " +
+                     text::human_size(m.bytes_donated) + " donated so far, " +
+                     text::human_size(m.bytes_kept) + " kept for later runs",
+                 logging::Fields()
+                     .at(site)
+                     .add("bytes_live", m.bytes_live)
+                     .add("bytes_peak", m.bytes_peak)
+                     .add("bytes_donated", m.bytes_donated)
+                     .add("bytes_kept", m.bytes_kept));
+}
+
+void log_flush(const FlushReport& r) {
+  const auto us = [](uint64_t ns) { return static_cast<double>(ns) / 1e3; };
+  logging::Fields fields;
+  fields.at(r.site)
+      .add("cause", name_of(r.cause))
+      .add("ops", r.ops)
+      .add("kernels", r.kernels)
+      .add("tile_groups", r.tile_groups)
+      .add("values_kept", r.outputs)
+      .add("state", r.load_ns ? "loaded"
+                    : r.hit   ? "hit"
+                              : "compiled")
+      .add("variant", r.variant)
+      .add("load_us", us(r.load_ns))
+      .add("compile_us", us(r.compile_ns))
+      .add("us", us(r.total_ns))
+      .add("rewritten", r.rewritten)
+      .add("kernel_texts", r.kernel_texts);
+  if (!r.miss.empty()) fields.add("miss", r.miss);
+  if (r.function) fields.add("function", r.function);
+  if (r.recorded.line()) fields.add("recorded_at", lazy::to_string(r.recorded));
+  logging::write(logging::Channel::flush, jit::describe(r), fields);
 }
 
 }  // namespace
@@ -84,7 +115,7 @@ void FlushReporting::stop() noexcept {
 }
 
 void FlushReporting::finish() {
-  if (logged_) logging::write(logging::Channel::flush, jit::describe(*report_));
+  if (logged_) log_flush(*report_);
   if (logging::enabled(logging::Channel::memory)) log_memory(site_);
   if (listener_) listener_->flushes.push_back(std::move(*report_));
 }

@@ -9,11 +9,13 @@
 #include "jit/compile/kernels.hpp"
 #include "jit/compile/profile_program.hpp"
 #include "jit/flush/found_programs.hpp"
+#include "jit/flush/late_values.hpp"
 #include "jit/flush/recompiles.hpp"
 #include "jit/key/report.hpp"
 #include "jit/observe/profile.hpp"
 #include "support/config.hpp"
 #include "support/log.hpp"
+#include "support/log_fields.hpp"
 #include "support/metrics.hpp"
 
 namespace lazy::jit {
@@ -71,8 +73,13 @@ ProgramRef first_that_holds(ProgramEntry& e, const CapturedGraph& f, std::string
     metric::guard_failed(static_cast<size_t>(g->kind));
     if (profile::on()) event::guard(*g, actual, *p);
     if (logging::enabled(logging::Channel::guards))
-      logging::print(logging::Channel::guards, "%s program turned down: %s", p->variant.c_str(),
-                     describe(*g, actual).c_str());
+      logging::write(logging::Channel::guards, p->variant + " program turned down: " + describe(*g, actual),
+                     logging::Fields()
+                         .at(f.values[subject_of(*g, *p)]->site)
+                         .add("guard", name_of(g->kind))
+                         .add("was", g->value)
+                         .add("now", actual)
+                         .add("variant", p->variant));
     if (why && why->empty()) {
       *why = "guard " + describe(*g, actual) + made_at(f, subject_of(*g, *p));
       if (p->variant == name_of(Variant::fixed)) *why += "; LAZY_DYNAMIC=never compiles for each size";
@@ -116,8 +123,10 @@ void explain_miss(const CapturedGraph& f, const ProgramEntry& own, FlushReport* 
   if (!report) return;
   if (why.empty()) why = nearest_difference(f, own);
   if (logging::enabled(logging::Channel::miss))
-    logging::print(logging::Channel::miss, "%s at %s: %s", name_of(report->cause),
-                   lazy::to_string(report->site).c_str(), why.c_str());
+    logging::write(
+        logging::Channel::miss,
+        std::string(name_of(report->cause)) + " at " + lazy::to_string(report->site) + ": " + why,
+        logging::Fields().at(report->site).add("cause", name_of(report->cause)).add("reason", why));
   report->miss = why;
 }
 
@@ -223,7 +232,7 @@ void look_up(Found& found, std::shared_ptr<ProgramEntry> entry, const CapturedGr
   program_entries().insert(key, entry, weight_of(f.key, *entry->programs()));
   if (profile::on()) event::cache(program_entries().stats().entries);
   const auto inputs = static_cast<uint64_t>(std::count(f.pending.begin(), f.pending.end(), 0));
-  note_compile(site, p, inputs, [&] {
+  note_compile(site, p, inputs, is_late_chain(site, f), [&] {
     const auto list = entry->programs();
     int64_t actual = 0;
     const Guard* const g = list->size() > 1 ? failed_guard(*(*list)[1], f, actual) : nullptr;

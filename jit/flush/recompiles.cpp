@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "jit/flush/review_hint.hpp"
 #include "support/lock.hpp"
-#include "support/log.hpp"
 #include "support/text.hpp"
 
 namespace lazy::jit {
@@ -97,7 +97,7 @@ std::string change(const Site& site, const std::string& difference) {
 }  // namespace
 
 void note_compile(const Site& site, const std::shared_ptr<const Program>& program, uint64_t inputs,
-                  const std::function<std::string()>& difference) {
+                  bool explained, const std::function<std::string()>& difference) {
   if (site.line() == 0) return;
   bool grows = false, differs = false;
   Line copy;
@@ -109,6 +109,7 @@ void note_compile(const Site& site, const std::shared_ptr<const Program>& progra
     const auto before = line.latest.lock();
     const bool once = before && before->runs.get() <= 1;
     if (!once) line.in_a_row = 0;
+    line.warned |= explained;
     if (line.warned) {
       ++line.in_a_row;
       line.latest = program;
@@ -128,8 +129,8 @@ void note_compile(const Site& site, const std::shared_ptr<const Program>& progra
     line.warned = grows || differs;
     if (line.warned) copy = line;
   }
-  if (grows) logging::hint(growth(site, copy));
-  if (differs) logging::hint(change(site, difference()));
+  if (grows) give_hint_again("growing", site, growth(site, copy));
+  if (differs) give_hint_again("recompiles", site, change(site, difference()));
 }
 
 bool compiles_in_vain(const Site& site) {
@@ -154,15 +155,17 @@ void note_load(const Site& site) {
 }
 
 void note_limit(const Site& site, Cause cause) {
-  if (calls_for_warning(site, &Line::limit)) logging::hint(limited(site, cause));
+  if (calls_for_warning(site, &Line::limit)) give_hint_again("limit", site, limited(site, cause));
 }
 
 void note_copy(const Site& site, uint64_t bytes) {
   if (!calls_for_warning(site, &Line::copy)) return;
-  logging::hint("the update at " + to_string(site) + " copied all of its tensor (" + text::human_size(bytes) +
-                ") for a small change for the " + std::to_string(kOften) +
-                "rd time: something else still has, or later reads, the values from before; where that goes "
-                "first, or after eval() of what reads them, updates are in place");
+  give_hint_again(
+      "copy", site,
+      "the update at " + to_string(site) + " copied all of its tensor (" + text::human_size(bytes) +
+          ") for a small change for the " + std::to_string(kOften) +
+          "rd time: something else still has, or later reads, the values from before; where that goes "
+          "first, or after eval() of what reads them, updates are in place");
 }
 
 void forget_compiles() {

@@ -11,9 +11,10 @@
 
 namespace lazy::jit {
 
-/// Notes that a flush at this line has just compiled `program`, with so many inputs. `difference` returns how
-/// its key or layout differs from the nearest of others; it is called only for a warning.
-void note_compile(const Site&, const std::shared_ptr<const Program>& program, uint64_t inputs,
+/// Notes that a flush at this line has just compiled `program`, with so many inputs. `explained`: another
+/// hint says why, so none is needed here. `difference` returns how its key or layout differs from the nearest
+/// of others; it is called only for a warning.
+void note_compile(const Site&, const std::shared_ptr<const Program>& program, uint64_t inputs, bool explained,
                   const std::function<std::string()>& difference);
 /// True if flushes at this line have compiled one program after another for long, each of which ran once: the
 /// next will not be needed again either, so it isn't kept on disk, and why it differs isn't looked for.

@@ -6,13 +6,14 @@
 #include <cstring>
 
 #include "jit/core/bytes.hpp"
+#include "jit/flush/late_values.hpp"
+#include "jit/flush/repeats.hpp"
+#include "jit/flush/review_hint.hpp"
 #include "jit/graph/attributes.hpp"
 #include "jit/key/captured_graph.hpp"
 #include "jit/observe/profile.hpp"
 #include "jit/run/arguments.hpp"
 #include "support/config.hpp"
-#include "support/first_time.hpp"
-#include "support/log.hpp"
 #include "support/text.hpp"
 
 namespace lazy::jit {
@@ -35,11 +36,6 @@ uint64_t now_ns() {
 
 int64_t size_in_bytes(const Node& n) { return static_cast<int64_t>(bytes_of(n.shape, n.dtype)); }
 std::string size_text(int64_t bytes) { return text::human_size(static_cast<uint64_t>(bytes)); }
-std::string line_of(const Node& n) { return lazy::to_string(n.site); }
-
-void hint(const char* kind, const Site& s, const std::string& what) {
-  if (is_first_time(kind, s)) logging::hint(what);
-}
 
 bool is_asking(Cause c) {
   return c == Cause::item || c == Cause::truth || c == Cause::to_vector || c == Cause::data ||
@@ -93,12 +89,12 @@ void tell_of_round_trips(const Reviewed& r) {
     return;
   const Node* const back = back_from_host(r.captured, r.wanted);
   if (!back) return;
-  hint("round trip", r.site,
-       std::string(name_of(r.cause)) + "() at " + lazy::to_string(r.site) + " takes " +
-           size_text(size_in_bytes(r.wanted)) + " to the host for the " + std::to_string(r.runs) +
-           "th time, and as many elements come back at " + line_of(*back) +
-           ": what is computed in between would be fused and run on all threads if it were written "
-           "with the library's functions");
+  give_hint("round trip", r.site,
+            std::string(name_of(r.cause)) + "() at " + lazy::to_string(r.site) + " takes " +
+                size_text(size_in_bytes(r.wanted)) + " to the host for the " + std::to_string(r.runs) +
+                "th time, and as many elements come back at " + line_of(*back) +
+                ": what is computed in between would be fused and run on all threads if it were written "
+                "with the library's functions");
 }
 
 void tell_of_asking(const Reviewed& r, double share) {
@@ -107,31 +103,31 @@ void tell_of_asking(const Reviewed& r, double share) {
                     often = std::to_string(r.runs) + " times, of " + std::to_string(r.program.nodes) +
                             " ops each";
   if (r.cause == Cause::other_thread)
-    return hint("other thread", r.site,
-                "what one thread recorded at " + line_of(r.wanted) + " was needed by another at " +
-                    lazy::to_string(r.site) + " " + often + "; these flushes take " + percent +
-                    ": let one thread do a chain of steps, or eval() before values are handed over");
+    return give_hint("other thread", r.site,
+                     "what one thread recorded at " + line_of(r.wanted) + " was needed by another at " +
+                         lazy::to_string(r.site) + " " + often + "; these flushes take " + percent +
+                         ": let one thread do a chain of steps, or eval() before values are handed over");
   if (!is_asking(r.cause)) return;
   // What a loop carries on is computed with what comes next, if nobody asks in between. Where nothing is
   // carried, as in a loop over batches, asking later only makes larger graphs.
   const int64_t carried = carried_bytes(r.captured);
   if (carried == 0 && config::get().hints != config::Hints::all) return;
-  hint("asking", r.site,
-       std::string(name_of(r.cause)) + "() at " + lazy::to_string(r.site) + " asked for a value " + often +
-           "; these flushes take " + percent +
-           (carried >= kLargeBytes ? ", and each sends " + size_text(carried) +
-                                         " of values through memory that would else be fused with "
-                                         "the next steps"
-                                   : std::string()) +
-           ": keep the value as a tensor, and ask for it after the loop or every so many iterations");
+  give_hint("asking", r.site,
+            std::string(name_of(r.cause)) + "() at " + lazy::to_string(r.site) + " asked for a value " +
+                often + "; these flushes take " + percent +
+                (carried >= kLargeBytes ? ", and each sends " + size_text(carried) +
+                                              " of values through memory that would else be fused with "
+                                              "the next steps"
+                                        : std::string()) +
+                ": keep the value as a tensor, and ask for it after the loop or every so many iterations");
 }
 
 void tell_of_eager(const Reviewed& r) {
   if (r.cause != Cause::eager || r.runs < kHabit || !config::get().eager.get()) return;
   const Site set = config::set_at("LAZY_EAGER");
   if (set.line() == 0) return;  // by the environment: whoever set it knows
-  hint("eager", set,
-       "LAZY_EAGER is on, set at " + lazy::to_string(set) + ": every op runs by itself, without fusing");
+  give_hint("eager", set,
+            "LAZY_EAGER is on, set at " + lazy::to_string(set) + ": every op runs by itself, without fusing");
 }
 
 /// Returns the node behind casts that are pending: a value's operands are no longer its own.
@@ -165,12 +161,12 @@ void tell_of_products(const Reviewed& r) {
     if (!of_a || !of_b || (of_a & of_b) || ((of_a | of_b) >> axis_of(sum) & 1) ||
         size * static_cast<double>(r.runs) < kLargeProduct * kLoop || size < kLargeProduct)
       continue;
-    hint("product", sum.site,
-         "the sum at " + line_of(sum) + " over axis " + std::to_string(axis_of(sum)) + " of " +
-             to_string(product.shape) + " adds up what is multiplied at " + line_of(product) +
-             " of values that are broadcast along different axes: that is a product of matrices, which "
-             "matmul or "
-             "einsum computes many times as fast");
+    give_hint("product", sum.site,
+              "the sum at " + line_of(sum) + " over axis " + std::to_string(axis_of(sum)) + " of " +
+                  to_string(product.shape) + " adds up what is multiplied at " + line_of(product) +
+                  " of values that are broadcast along different axes: that is a product of matrices, which "
+                  "matmul or "
+                  "einsum computes many times as fast");
   }
 }
 
@@ -208,11 +204,12 @@ void tell_of_strides(const Reviewed& r) {
           });
       const auto data = reinterpret_cast<uint64_t>(input.data());
       if (!others_lie_along || r.program.reviews.strided_input.exchange(data) != data) continue;
-      hint("strides", input.site,
-           std::string(event::name_of(r.program, s)) + " reads " + to_string(input.shape) + ", made at " +
-               line_of(input) + " (" + size_text(size_in_bytes(input)) +
-               "), across its memory at each run: contiguous() and eval() there, once, lets it be read in "
-               "order");
+      give_hint(
+          "strides", input.site,
+          std::string(event::name_of(r.program, s)) + " reads " + to_string(input.shape) + ", made at " +
+              line_of(input) + " (" + size_text(size_in_bytes(input)) +
+              "), across its memory at each run: contiguous() and eval() there, once, lets it be read in "
+              "order");
     }
   }
 }
@@ -232,11 +229,11 @@ void tell_of_widening(const Reviewed& r) {
                            narrow.operand[0]->dtype == DType::float32 &&
                            std::memcmp(&narrow.site, &n.site, sizeof(Site)) == 0;
       if (!widened || !wide.ready() || wide.dtype != DType::float64 || numel(wide.shape) > 64) continue;
-      hint("widening", n.site,
-           std::string(name_of(n.op)) + " at " + line_of(n) + " computes " + to_string(n.shape) +
-               " in float64, for the operand made at " + line_of(wide) +
-               " is float64, while the large one is "
-               "float32: astype(float32) of it halves memory and time");
+      give_hint("widening", n.site,
+                std::string(name_of(n.op)) + " at " + line_of(n) + " computes " + to_string(n.shape) +
+                    " in float64, for the operand made at " + line_of(wide) +
+                    " is float64, while the large one is "
+                    "float32: astype(float32) of it halves memory and time");
     }
   }
 }
@@ -246,7 +243,12 @@ void tell_of_widening(const Reviewed& r) {
 void review(const Reviewed& r) noexcept {
   try {
     if (config::get().hints == config::Hints::off) return;
-    const double share = share_of_time(r);
+    const bool second = !is_power_of_two(r.runs);  // the run after one of the others
+    const double share = second ? -1 : share_of_time(r);
+    tell_of_two_flushes(r, share);
+    tell_of_repeats(r, share);
+    if (second) return;
+    note_makers(r);
     tell_of_eager(r);
     tell_of_asking(r, share);
     tell_of_round_trips(r);

@@ -2,11 +2,13 @@
 
 #include "support/first_time.hpp"
 #include "support/log.hpp"
+#include "support/log_fields.hpp"
 
 namespace lazy::detail {
 
 void advise(const char* name, const Site& s, const std::string& what) {
-  logging::hint(std::string(name) + " at " + to_string(s) + " " + what);
+  logging::hint(std::string(name) + " at " + to_string(s) + " " + what,
+                logging::Fields().at(s).add("hint", name));
 }
 
 void advise_of_widening(const char* name, const Site& s) {

@@ -8,6 +8,7 @@
 #include "support/error.hpp"
 #include "support/first_time.hpp"
 #include "support/log.hpp"
+#include "support/log_fields.hpp"
 
 namespace lazy::data::detail {
 
@@ -107,13 +108,16 @@ void Feed::tell_of_waiting(const Site& s) const {
       static_cast<double>(waited_.count()) / static_cast<double>((Clock::now() - began_).count() + 1);
   if (share < kMuch || waited_ < kLong * static_cast<int64_t>(given_) || !is_first_time("loader", s)) return;
   const std::string percent = std::to_string(static_cast<int>(share * 100 + 0.5)) + "% of its time";
+  const logging::Fields hint = logging::Fields().at(s).add("hint", "loader");
   if (shared_)
     logging::hint("the loop over a DataLoader at " + to_string(s) + " waits for batches for " + percent +
-                  ", though " + std::to_string(shared_->threads.size()) +
-                  " threads make them: more workers, or less work for each example");
+                      ", though " + std::to_string(shared_->threads.size()) +
+                      " threads make them: more workers, or less work for each example",
+                  hint);
   else
     logging::hint("the loop over a DataLoader at " + to_string(s) + " makes its batches itself for " +
-                  percent + ": {.workers = 1} or more makes them beside the steps");
+                      percent + ": {.workers = 1} or more makes them beside the steps",
+                  hint);
 }
 
 std::shared_ptr<void> Feed::taken(Made m, const Site& s) {

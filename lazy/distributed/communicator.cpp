@@ -12,7 +12,9 @@
 #include "lazy/distributed/collective_kinds.hpp"
 #include "support/error.hpp"
 #include "support/log.hpp"
+#include "support/log_fields.hpp"
 #include "support/metrics.hpp"
+#include "support/text.hpp"
 
 namespace lazy::distributed::detail {
 namespace {
@@ -185,8 +187,15 @@ Communicator::Flight::~Flight() {
   const uint64_t ns = all_.recorder_.end(number_, good);
   metric::add(MetricCounter::collectives);
   if (logging::enabled(logging::Channel::comm))
-    logging::print(logging::Channel::comm, "rank %d: %s: %.3f ms%s", all_.rank(), describe(own_).c_str(),
-                   static_cast<double>(ns) / 1e6, good ? "" : ", failed");
+    logging::write(logging::Channel::comm,
+                   "rank " + std::to_string(all_.rank()) + ": " + describe(own_) + ": " +
+                       text::formatted("%.3f", static_cast<double>(ns) / 1e6) + " ms" +
+                       (good ? "" : ", failed"),
+                   logging::Fields()
+                       .add("rank", all_.rank())
+                       .add("exchange", describe(own_))
+                       .add("ms", static_cast<double>(ns) / 1e6)
+                       .add("good", good));
   if (!good) all_.recorder_.write(all_.rank(), all_.size(), all_.engine());
 }
 

@@ -12,6 +12,7 @@
 #include "support/first_time.hpp"
 #include "support/float_mode.hpp"
 #include "support/log.hpp"
+#include "support/log_fields.hpp"
 
 namespace lazy::optim {
 
@@ -58,9 +59,10 @@ void Optimizer::tell_of_sums(const Parameter& first, const Site& s) {
   if (summing_steps_ == kCertain && is_first_time("zero_grad", s))
     logging::hint(
         std::string(name_) + ": step() at " + to_string(s) +
-        " goes by gradients that are sums of all backward() so far: zero_grad() was not called for the "
-        "last " +
-        std::to_string(kCertain) + " steps");
+            " goes by gradients that are sums of all backward() so far: zero_grad() was not called for the "
+            "last " +
+            std::to_string(kCertain) + " steps",
+        logging::Fields().at(s).add("hint", "zero_grad"));
 }
 
 // Updates of one kind record the same ops with the same numbers. What is one kind follows from steps and
