@@ -43,14 +43,15 @@ class Summarising::Impl {
   std::map<Key, Row> rows;
   size_t hints_before = logging::hints().size();
   profile::Ticks start = profile::now();
-  profile::Ticks since = start;  // flushes that began earlier don't count
+  profile::Ticks since = start;     // flushes that began earlier don't count
+  profile::Ticks earliest = start;  // when the first of those that count began: LAZY_LOG has it under way
   Clock::time_point began = Clock::now();
 
   Summary summary() const {
     const std::chrono::duration<double, std::milli> wall = Clock::now() - began;
     const double ms = wall.count() / static_cast<double>(std::max<profile::Ticks>(profile::now() - start, 1));
     Summary s;
-    s.wall_ms = wall.count();
+    s.wall_ms = wall.count() + static_cast<double>(start - earliest) * ms;
     s.hints = logging::hints();
     s.hints.erase(s.hints.begin(), s.hints.begin() + static_cast<std::ptrdiff_t>(hints_before));
     for (const auto& [where, r] : rows) {
@@ -168,6 +169,7 @@ void summarise::flushed(const Where& w, const Flushed& f) {
       if (const auto before = i->rows.find(Impl::key(mine.where)); before != i->rows.end())
         before->second.after += f.start - mine.end;
     if (f.start < i->since) continue;
+    i->earliest = std::min(i->earliest, f.start);
     Row& r = i->rows[Impl::key(w)];
     r.site = w.site;
     ++r.flushes;

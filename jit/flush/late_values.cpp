@@ -20,10 +20,12 @@ namespace {
 using Place = std::pair<std::string_view, uint32_t>;  // file and line
 Place place_of(const Site& s) { return {s.file_name(), s.line()}; }
 
-constexpr uint64_t kFirstPair = 8, kLastPair = 32;  // runs of the first look and of the verdict
-constexpr uint32_t kCertainPairs = 4;               // looks that found the same, before the last one
-constexpr double kMuchTimeInPairs = 0.25;           // of the wall time in the later flushes
-constexpr uint64_t kLargeInput = 1 << 20;           // of an input that both flushes read
+constexpr uint64_t kFirstPair = 8, kLastPair = 1024;  // runs of the first look and of the last
+constexpr uint64_t kVerdictOnPair = 32;               // runs from which on a hint may be given
+constexpr uint32_t kCertainPairs = 4;                 // looks that found the same, before the last one
+// Of the wall time in the later flushes: where large inputs are read twice, and where both do little.
+constexpr double kSomeTimeInPairs = 0.1, kMuchTimeInPairs = 0.25;
+constexpr uint64_t kLargeInput = 1 << 20;  // of an input that both flushes read
 constexpr uint64_t kFewOpsOfSecond = 64;
 constexpr int64_t kFewElementsOfSecond = 1 << 14;  // of all values of a flush that is mostly overhead
 
@@ -119,9 +121,9 @@ void tell_of_two_flushes(const Reviewed& r, double share) {
     if (all.size() >= kMostLate) return;
     times = ++all[r.program.number];
   }
-  if (times <= kCertainPairs || r.runs != kLastPair || share < kMuchTimeInPairs) return;
+  if (times <= kCertainPairs || r.runs < kVerdictOnPair || share < kSomeTimeInPairs) return;
   const uint64_t again = bytes_read_again(r.captured, last.large);
-  if (again == 0 && !is_small(r)) return;
+  if (again == 0 && (share < kMuchTimeInPairs || !is_small(r))) return;
   give_hint("two flushes", r.site,
             asked(r.cause, r.site) + " flushes by itself what was there to be computed when " +
                 asked(last.cause, last.site) + " flushed, each of " + std::to_string(r.runs) + " times" +

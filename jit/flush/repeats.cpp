@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 #include <vector>
 
 #include "jit/calls/call.hpp"
@@ -18,8 +19,8 @@ constexpr size_t kMostPrograms = 512;               // that are looked at, at on
 constexpr double kDear = 1 << 18;                   // additions that a run repeats, at least
 constexpr double kMuchOfTheWork = 0.25;             // of a run is repeated, at least
 constexpr double kMuchTimeOnRepeats = 0.1;          // of the wall time is spent on it, at least
-constexpr double kWorthStoring =
-    16;                           // additions that an element takes, at least: less is as dear to read back
+// Additions that an element takes, at least: less is as dear to read back.
+constexpr double kWorthStoring = 10;
 constexpr double kCallCost = 64;  // additions for each element of a call, of which no more is known
 
 /// Identifies what values a run computes, by value of the captured graph; 0: not known to be the same again.
@@ -105,6 +106,7 @@ Repeated repeated_in(const CapturedGraph& f, const Numbers& numbers, const Hashe
   std::vector<uint8_t> kept(n, 1);  // 1: all inputs below stay, so the library keeps what is of them alone
   std::vector<uint8_t> has_inputs(n, 0);
   std::vector<uint8_t> used(n, 0);  // by a value that differs, or by the user
+  std::unordered_set<uint64_t> seen;
   bool any_differs = false;
   for (uint32_t v = 0; v < n; ++v) {
     const Node& node = *f.values[v];
@@ -113,7 +115,8 @@ Repeated repeated_in(const CapturedGraph& f, const Numbers& numbers, const Hashe
       kept[v] = is_source(node.op) || (node.buffer && node.buffer->unchanging());
       continue;
     }
-    const double own = cost_of_value(node);
+    // Equal values are computed once a flush.
+    const double own = same[v] && !seen.insert(same[v]).second ? 0 : cost_of_value(node);
     r.of_all += own;
     double below = own;
     for (int i = 0; i < node.arity; ++i) {
@@ -135,6 +138,7 @@ Repeated repeated_in(const CapturedGraph& f, const Numbers& numbers, const Hashe
   // Walks down from the values that are used, each same value once.
   double dearest = 0;
   std::vector<uint8_t> counted(n, 0);
+  seen.clear();
   for (uint32_t v = 0; v < n; ++v) {
     if (!used[v] || (kept[v] && has_inputs[v])) continue;
     const auto elements = static_cast<double>(numel(f.values[v]->shape));
@@ -146,8 +150,7 @@ Repeated repeated_in(const CapturedGraph& f, const Numbers& numbers, const Hashe
   for (uint32_t v = static_cast<uint32_t>(n); v-- > 0;) {
     if (!counted[v] || !f.pending[v]) continue;
     const Node& node = *f.values[v];
-    r.cost += cost_of_value(node);
-    r.made.push_back(&node);
+    if (seen.insert(same[v]).second) r.cost += cost_of_value(node), r.made.push_back(&node);
     for (int i = 0; i < node.arity; ++i)
       if (const uint32_t o = numbers.of(node.operand[i]); o != kNone && same[o] != 0) counted[o] = 1;
   }

@@ -66,7 +66,7 @@ that was recorded:
     lazy[miss] eval at growing.cpp:14: the nearest program has v19 = input float32 [n]; here it is v19 = input float32 [1] made at growing.cpp:12 (35 values, there 33)
 
 Sizes, scalars and slice positions are arguments and never a reason by themselves; structure is: another number of ops, another axis, rank
-or dtype, an extent that becomes 1, a tensor that is still held here and was not there. `tests/exercises/` has three programs to try it on.
+or dtype, an extent that becomes 1, a tensor that is still held here and was not there. `tests/exercises/` has three programs to try it on, and `tests/exercises/slow/` some twenty that are slow for other reasons.
 `lazy::no_flush` proves that a piece of code only records.
 
 **Many processes share a cache.** They may, any number of them, forked from each other too, killed at any time: each adds to a file of its own, and what is damaged is not used. Workers that should not

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(exercises)
 
 BOOST_AUTO_TEST_CASE(a_list_that_grows) {
-  const std::string said = output(EXERCISE_GROWING, {}, {{"LAZY_CACHE", "off"}, {"LAZY_LOG", "miss"}});
+  const std::string said = output(EXERCISE_GROWING, {}, {{"LAZY_CACHE", "off"}, {"LAZY_LOG", "miss+"}});
   BOOST_TEST(has(said, "12 programs for 12 steps"), said);
   BOOST_TEST(count(said, "lazy[miss] ") == 12u);
   const std::string at = line_of("exercises/growing.cpp", "so_far.eval()"),
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_list_that_grows) {
 }
 
 BOOST_AUTO_TEST_CASE(an_axis_that_changes) {
-  const std::string said = output(EXERCISE_AXES, {}, {{"LAZY_CACHE", "off"}, {"LAZY_LOG", "miss"}});
+  const std::string said = output(EXERCISE_AXES, {}, {{"LAZY_CACHE", "off"}, {"LAZY_LOG", "miss+"}});
   BOOST_TEST(has(said, "12 programs for 12 steps"), said);
   BOOST_TEST(has(said, " at " + line_of("exercises/axes.cpp", "step % 4}, keepdims")), said);
   BOOST_TEST(
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(an_axis_that_changes) {
 }
 
 BOOST_AUTO_TEST_CASE(sizes_that_are_compiled_in) {
-  const std::string said = output(EXERCISE_SIZES, {}, {{"LAZY_CACHE", "off"}, {"LAZY_LOG", "miss"}});
+  const std::string said = output(EXERCISE_SIZES, {}, {{"LAZY_CACHE", "off"}, {"LAZY_LOG", "miss+"}});
   BOOST_TEST(has(said, "7 programs for 7 sizes"), said);
   BOOST_TEST(has(said, "item at " + line_of("exercises/sizes.cpp", "item<float>") +
                            ": guard extent: dimension 0 of v0: was 100, now 101 (v0 was made at " +

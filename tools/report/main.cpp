@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 
 #include "page.hpp"
 #include "summary.hpp"
@@ -35,7 +36,7 @@ int main(int argc, char** argv) {
       "compiled, kernels against the machine's limits, graphs with their fusion groups, memory. Or prints a\n"
       "summary of it (--text, --json).",
       "lazy-report"};
-  std::string trace_path, page_path = "report.html", title;
+  std::string trace_path, page_path = "report.html", title, against_path;
   size_t most_spans = 300000;
   app.add_option("trace", trace_path, "trace file")->required();
   app.add_option("-o,--output", page_path, "page to write; - is standard output")->capture_default_str();
@@ -43,6 +44,10 @@ int main(int argc, char** argv) {
   auto* const as_text =
       app.add_flag("--text", text, "print a summary in place of a page: flushes by the line that asked");
   app.add_flag("--json", json, "print the summary as JSON")->excludes(as_text);
+  app.add_option("--against", against_path,
+                 "another trace, which the page shows beside this one, line by line")
+      ->excludes("--text")
+      ->excludes("--json");
   app.add_option("--title", title, "heading of the page; the trace's name if not given");
   app.add_option("--max-spans", most_spans, "most spans in the timeline; the shortest are left out")
       ->capture_default_str();
@@ -58,7 +63,10 @@ int main(int argc, char** argv) {
       write("-", json ? to_json(summary) : to_string(summary));
       return kDone;
     }
-    write(page_path, report::make_page(trace, title, most_spans));
+    std::optional<report::Against> against;
+    if (!against_path.empty())
+      against = {report::read_trace(against_path), std::filesystem::path(against_path).filename().string()};
+    write(page_path, report::make_page(trace, title, most_spans, against ? &*against : nullptr));
   } catch (const report::BadTrace& e) {
     std::cerr << "lazy-report: " << e.what() << '\n';
     return kBadTrace;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "page_files.hpp"  // made from page/ by embed.cmake
+#include "sums.hpp"
 
 namespace report {
 namespace {
@@ -122,7 +123,7 @@ std::string for_script(std::string s) {
 
 }  // namespace
 
-std::string make_page(const Trace& t, const std::string& title, size_t most_spans) {
+std::string make_page(const Trace& t, const std::string& title, size_t most_spans, const Against* against) {
   const std::vector<Span> shown = longest(t.spans, most_spans);
   constexpr size_t kMemorySamples = 4000;
   json data = {
@@ -150,11 +151,14 @@ std::string make_page(const Trace& t, const std::string& title, size_t most_span
   for (const auto& [name, of] : t.phases)
     data["phases"][name] = {{"times", of.first}, {"total", rounded(of.second)}};
 
+  if (against) data["sums"] = {sums_of(t, title), sums_of(against->trace, against->title)};
+
   std::string page = files::kPageHtml;
   replace(page, "@TITLE@", escaped_html(title));
   replace(page, "@STYLE@", files::kStyleCss);
   const std::string script = std::string(files::kBaseJs) + files::kTimelineJs + files::kTablesJs +
-                             files::kChartsJs + files::kGraphJs + files::kSelftestJs + files::kMainJs;
+                             files::kChartsJs + files::kAgainstJs + files::kGraphJs + files::kSelftestJs +
+                             files::kMainJs;
   replace(page, "@SCRIPT@", script);
   replace(page, "@DATA@", for_script(data.dump(-1, ' ', false, json::error_handler_t::replace)));
   return page;

@@ -6,7 +6,14 @@
 
 namespace report {
 
+/// Names a trace that another one is held against.
+struct Against {
+  Trace trace;
+  std::string title;
+};
+
 /// Returns the page. If there are more than `most_spans`, the shortest are omitted from the timeline.
-std::string make_page(const Trace&, const std::string& title, size_t most_spans);
+/// `against`: shown beside the trace, line by line; null: none.
+std::string make_page(const Trace&, const std::string& title, size_t most_spans, const Against* against);
 
 }  // namespace report

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(two_flushes_of_what_was_there) {
   const Tensor x = numbers({1 << 19});
   uint32_t first = 0, second = 0;
   const std::string text = standard_error_of([&] {
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < 140; ++i) {
       const Tensor low = min(x + static_cast<float>(i)), high = max(x * static_cast<float>(i));
       (void)low.item<float>(), first = Site::current().line();
       (void)high.item<float>(), second = Site::current().line();

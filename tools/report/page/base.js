@@ -17,6 +17,31 @@ function svg(tag, attributes, ...children) {
   e.append(...children);
   return e;
 }
+// Returns red, green, blue (0 to 255) and opacity of any color of CSS.
+const parsedColor = (() => {
+  const c = element("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true }), known = new Map();
+  return (css) => {
+    if (!known.has(css)) {
+      c.clearRect(0, 0, 1, 1);
+      c.fillStyle = css;
+      c.fillRect(0, 0, 1, 1);
+      const [r, g, b, a] = c.getImageData(0, 0, 1, 1).data;
+      known.set(css, [r, g, b, a / 255]);
+    }
+    return known.get(css);
+  };
+})();
+// Returns the contrast of two colors as WCAG defines it, from 1 to 21.
+function contrast(a, b) {
+  const light = (c) => {
+    const [r, g, b] = c.map((v) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const x = light(a), y = light(b);
+  return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+}
+// Returns black or white, whichever is read better on a color.
+const inkOn = (css) => (contrast(parsedColor(css), [255, 255, 255]) >= 4.5 ? "#fff" : "#0b0f14");
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 // Writes three significant digits.
@@ -44,22 +69,34 @@ const listeners = {};
 const on = (what, f) => (listeners[what] ||= []).push(f);
 const say = (what, ...args) => (listeners[what] || []).forEach((f) => f(...args));
 
+const counted = (n, what) => plain(n) + " " + what + (n === 1 ? "" : what.endsWith("sh") ? "es" : "s");
+
 // Shows a table: only the rows in view are in the document, so that 100,000 rows cost no more than 20.
-// columns: {title, width (of the grid), value (sorts), show (text or node), right}. children: the rows that an open row has
-// below it.
+// columns: {title, width (of the grid), value (sorts), show (text or node), right, tip}. children: the rows that an open row
+// has below it. Where it is narrower than its columns it scrolls sideways. Arrows, page keys, Home and End move the cursor,
+// Enter picks its row; in the header Enter sorts.
 class Table {
   constructor(box, columns, rows, pick, children = () => []) {
-    Object.assign(this, { columns, rows, all: rows, pick, children, sorted: -1, down: true, height: 30 });
+    Object.assign(this, { columns, rows, all: rows, pick, children, sorted: -1, down: true, height: 30, cursor: -1, none: "Nothing to show." });
     this.grid = columns.map((c) => c.width).join(" ");
-    const header = element("div", { class: "row header" });
+    const header = element("div", { class: "row header", role: "row" });
     header.style.gridTemplateColumns = this.grid;
-    columns.forEach((c, i) => header.append(element("span", { class: c.right ? "r" : "", textContent: c.title, title: c.title, onclick: () => this.sort(i) })));
-    this.body = element("div", { class: "body" });
+    columns.forEach((c, i) => {
+      const cell = element("span", { class: c.right ? "r" : "", role: "columnheader", tabIndex: 0, textContent: c.title, title: c.tip || "", onclick: () => this.sort(i) });
+      cell.addEventListener("keydown", (e) => (e.key === "Enter" || e.key === " ") && (this.sort(i), e.preventDefault()));
+      header.append(cell);
+    });
+    this.body = element("div", { class: "body", tabIndex: 0 });
     this.filler = element("div");
     this.body.append(this.filler);
     this.header = header;
-    box.append(header, this.body);
+    const wide = element("div", { class: "wide", role: "grid" }, header, this.body);
+    wide.setAttribute("aria-label", box.id);
+    wide.style.minWidth = sum(columns.map((c) => 14 + Number(c.width.match(/(\d+)px/)[1]))) + 10 + "px";
+    box.append(wide);
     this.body.addEventListener("scroll", () => this.draw());
+    this.body.addEventListener("keydown", (e) => this.key(e));
+    this.body.addEventListener("focus", () => this.cursor < 0 && this.rows.length && this.move(Math.max(0, this.rows.indexOf(this.chosen))));
     this.set(rows);
   }
   set(rows) {
@@ -67,6 +104,22 @@ class Table {
     this.order();
     this.filler.style.height = this.rows.length * this.height + "px";
     this.body.style.height = Math.min(380, Math.max(1, this.rows.length) * this.height) + "px";
+    this.cursor = Math.min(this.cursor, this.rows.length - 1);
+    this.draw();
+  }
+  key(e) {
+    const page = Math.max(1, Math.floor(this.body.clientHeight / this.height) - 1), last = this.rows.length - 1;
+    const to = { ArrowDown: this.cursor + 1, ArrowUp: this.cursor - 1, PageDown: this.cursor + page, PageUp: this.cursor - page, Home: 0, End: last }[e.key];
+    if (to !== undefined) this.move(Math.max(0, Math.min(last, to)));
+    else if ((e.key === "Enter" || e.key === " ") && this.rows[this.cursor] !== undefined) this.choose(this.rows[this.cursor]);
+    else return;
+    e.preventDefault();
+  }
+  move(to) {
+    this.cursor = to;
+    const top = to * this.height, shown = this.body.clientHeight;
+    if (top < this.body.scrollTop) this.body.scrollTop = top;
+    if (top + this.height > this.body.scrollTop + shown) this.body.scrollTop = top + this.height - shown;
     this.draw();
   }
   sort(i) {
@@ -87,16 +140,19 @@ class Table {
     const shown = [this.filler];
     for (let i = first; i < last; ++i) {
       const r = this.rows[i];
-      const row = element("div", { class: "row" + (r === this.chosen ? " chosen" : ""), onclick: () => this.choose(r) });
+      const row = element("div", { class: "row" + (r === this.chosen ? " chosen" : "") + (i === this.cursor ? " cursor" : ""), role: "row", onclick: () => ((this.cursor = i), this.choose(r)) });
+      row.setAttribute("aria-rowindex", i + 2);
+      row.setAttribute("aria-selected", String(r === this.chosen));
       row.style.gridTemplateColumns = this.grid;
       row.style.top = i * this.height + "px";
       for (const c of this.columns) {
-        const cell = element("span", { class: c.right ? "r" : "" }, c.show(r));
-        if (typeof c.show(r) === "string") cell.title = c.show(r);
+        const shows = c.show(r), cell = element("span", { class: c.right ? "r" : "", role: "gridcell" }, shows);
+        if (typeof shows === "string") cell.title = c.say ? c.say(r) : shows;
         row.append(cell);
       }
       shown.push(row);
     }
+    if (!this.rows.length) shown.push(element("div", { class: "row none muted", textContent: this.none }));
     this.body.replaceChildren(...shown);
   }
   choose(r, quiet) {

@@ -8,6 +8,7 @@ function makeTiles() {
     [plain(n - hits - sum(f.failed)), "programs compiled"],
     [plain(sum(f.ops)), "ops run"],
     [plain(sum(data.kernels.launches)), "kernels launched"],
+    [duration(sum(f.length)), "in flushes"],
     [duration(sum(data.kernels.total)), "in kernels"],
     [duration(sum(f.compiling)), "compiling"],
     [bytes(peak), "memory at most"],

@@ -14,9 +14,12 @@ class Graph {
     for (const p of data.programs) {
       const flush = data.flushes.program.indexOf(p.program);
       byId("program-choice").append(element("option", { value: p.program,
-        textContent: `program ${p.program}: ${plain(p.ops)} ops → ${p.kernels.length} kernels, run ${plain(runs.get(p.program) || 0)}×` + (flush >= 0 ? `, ${text(data.flushes.at[flush])}` : "") }));
+        textContent: `program ${p.program}: ${counted(p.ops, "op")} → ${counted(p.kernels.length, "kernel")}, run ${plain(runs.get(p.program) || 0)}×` + (flush >= 0 ? `, ${text(data.flushes.at[flush])}` : "") }));
     }
-    if (data.programs.length) this.show(data.programs[0].program);
+    const spent = new Map();  // the one that took most is shown first
+    data.flushes.program.forEach((p, i) => spent.set(p, (spent.get(p) || 0) + data.flushes.length[i] - data.flushes.compiling[i]));
+    const dearest = data.programs.reduce((a, b) => (!a || (spent.get(b.program) || 0) > (spent.get(a.program) || 0) ? b : a), null);
+    if (dearest) this.show(dearest.program);
     else byId("program-facts").textContent = "No program was compiled while this was recorded.";
   }
 
@@ -25,7 +28,7 @@ class Graph {
     if (!p || p === this.program) return;
     this.program = p;
     byId("program-choice").value = number;
-    byId("program-facts").textContent = `${p.variant}; ${plain(p.ops)} ops recorded, ${p.kernels.length} kernels, ${p.guards.length} guards` +
+    byId("program-facts").textContent = `${p.variant}; ${counted(p.ops, "op")} recorded, ${counted(p.kernels.length, "kernel")}, ${counted(p.guards.length, "guard")}` +
       (p.nodes_in_all > p.nodes.length ? `; the first ${plain(p.nodes.length)} of ${plain(p.nodes_in_all)} values are drawn` : "") +
       (p.tile_groups.length ? "; " + p.tile_groups.map((b) => b.text).join("; ") : "");
     this.draw(this.layout(p));
@@ -211,7 +214,7 @@ class Graph {
     p.kernels.forEach((k, i) => {
       const d = element("details", {}, element("summary", {}, `${i}  `, element("code", { textContent: k.name })));
       d.dataset.kernel = i;
-      d.append(element("div", { class: "muted", textContent: `${plain(k.ops)} ops, ${bytes(k.code_bytes)} of code` }), element("div", { class: "muted", textContent: k.schedule }), element("pre", { class: "mono", textContent: k.ir || "loaded from disk" }));
+      d.append(element("div", { class: "muted", textContent: `${counted(k.ops, "op")}, ${bytes(k.code_bytes)} of code` }), element("div", { class: "muted", textContent: k.schedule }), element("pre", { class: "mono", textContent: k.ir || "loaded from disk" }));
       side.append(d);
     });
     side.append(element("h3", { textContent: "Guards" }));

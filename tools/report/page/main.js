@@ -3,7 +3,8 @@
   makeTiles();
   timelineLegend();
   const timeline = new Timeline(byId("timeline"));
-  const flushes = makeFlushes(), kernels = makeKernels();
+  const flushes = makeFlushes(), kernels = makeKernels(), lines = makeLines(kernels);
+  const against = makeAgainst();
   makeRoofline();
   makeMemory();
   makeCompile();
@@ -14,5 +15,5 @@
   const [, what, number] = location.hash.match(/^#(flush|program)=(\d+)$/) || [];
   if (what === "flush" && number < data.flushes.start.length) flushes.choose(Number(number));
   if (what === "program") say("program", Number(number));
-  if (location.hash === "#selftest") selftest({ timeline, flushes, kernels, graph });
+  if (location.hash === "#selftest") selftest({ timeline, flushes, kernels, lines, against, graph });
 })();

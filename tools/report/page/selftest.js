@@ -1,5 +1,46 @@
+// Returns the elements that reach out of the window or their card, but for what scrolls in a box of its own.
+function overflowing() {
+  const root = document.documentElement, wide = root.scrollWidth > root.clientWidth ? ["the page, by " + (root.scrollWidth - root.clientWidth) + " px"] : [];
+  for (const card of document.querySelectorAll(".card, .tile, header.top")) {
+    const right = card.getBoundingClientRect().right;
+    for (const e of card.querySelectorAll("*"))
+      if (!e.closest(".table, pre, .graph-box, aside, svg, .brand, select") && e.getBoundingClientRect().right > right + 1)
+        wide.push((e.id || e.className || e.tagName) + " by " + Math.round(e.getBoundingClientRect().right - right) + " px");
+  }
+  return wide;
+}
+
+// Returns the texts whose color is too near to what is behind them (WCAG AA: 4.5, of large ones 3).
+function faint() {
+  const found = new Map();
+  const behind = (e) => {
+    const layers = [];
+    for (; e; e = e.parentElement) {
+      const c = parsedColor(getComputedStyle(e).backgroundColor);
+      if (c[3] > 0) layers.push(c);
+      if (c[3] === 1) break;
+    }
+    return layers.reduceRight((under, [r, g, b, a]) => [r, g, b].map((v, i) => v * a + under[i] * (1 - a)), [255, 255, 255]);
+  };
+  const seen = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let n = seen.nextNode(); n; n = seen.nextNode()) {
+    const e = n.parentElement, style = getComputedStyle(e);
+    if (!n.textContent.trim() || ["SCRIPT", "STYLE", "OPTION", "title"].includes(e.tagName) || !e.getClientRects().length) continue;
+    const inSvg = e instanceof SVGElement, back = behind(inSvg ? e.closest("svg").parentElement : e);
+    const [r, g, b, a] = parsedColor(inSvg ? style.fill : style.color);
+    const ink = [r, g, b].map((v, i) => v * a + back[i] * (1 - a)), size = parseFloat(style.fontSize);
+    const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 600), ratio = contrast(ink, back);
+    if (ratio < (large ? 3 : 4.5)) found.set((e.id || e.className.baseVal || e.className || e.tagName) + " " + ratio.toFixed(2), true);
+  }
+  for (const name of ["--c-flush", "--c-compile", "--c-kernel", "--c-part", "--c-record", "--c-other"]) {
+    const ratio = contrast(parsedColor(inkOn(color(name))), parsedColor(color(name)));
+    if (ratio < 4.5) found.set("text on " + name + " " + ratio.toFixed(2), true);
+  }
+  return [...found.keys()];
+}
+
 // Tests the page if #selftest is in the address, and writes the result to the element of that name.
-function selftest({ timeline, flushes, kernels, graph }) {
+function selftest({ timeline, flushes, kernels, lines: byLine, against, graph }) {
   const lines = [], out = byId("selftest");
   const check = (what, good) => lines.push((good ? "ok " : "FAILED ") + what);
   const type = (s) => {
@@ -14,12 +55,34 @@ function selftest({ timeline, flushes, kernels, graph }) {
     check("hit:no keeps what compiled", flushes.rows.length === all - sum(data.flushes.hit) && flushes.rows.every((i) => !data.flushes.hit[i]));
     type("no such flush anywhere");
     check("a filter can leave nothing", flushes.rows.length === 0);
-    if (all) type(text(data.flushes.at[0])), check("a line finds its flushes", flushes.rows.includes(0));
+    check("and says so", byId("flushes").textContent.includes(all ? "No flush matches no such flush anywhere." : "Nothing was flushed."));
+    type("foo:bar hit:yes");
+    check("an unknown column is said", byId("filter-note").textContent.includes("no column foo"));
+    if (all) {
+      const at = text(data.flushes.at[0]);
+      type(at), check("a line finds its flushes", flushes.rows.includes(0));
+      check("a line is no unknown column", byId("filter-note").textContent === "");
+      type("line:" + at), check("so does line:", flushes.rows.includes(0) && flushes.rows.every((i) => text(data.flushes.at[i]).toLowerCase().includes(at.toLowerCase())));
+      type("line:" + at.split(":")[1]), check("so does its number", flushes.rows.includes(0) && flushes.rows.every((i) => text(data.flushes.at[i]).endsWith(":" + at.split(":")[1])));
+    }
     type("");
     check("an empty filter shows all", flushes.rows.length === all);
     flushes.sort(7);
     const lengths = flushes.rows.map((i) => data.flushes.length[i]);
     check("sorting by time", lengths.every((v, i) => i === 0 || lengths[i - 1] >= v));
+    if (all) {
+      const press = (key) => flushes.body.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
+      flushes.body.focus();
+      press("Home"), press("ArrowDown"), press("ArrowUp"), press("End");
+      check("keys move the cursor", flushes.cursor === flushes.rows.length - 1 && !!byId("flushes").querySelector(".row.cursor"));
+      press("Enter");
+      check("Enter picks a row", flushes.chosen === flushes.rows[flushes.rows.length - 1]);
+      const header = byId("flushes").querySelectorAll(".header span")[4];
+      header.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", cancelable: true }));
+      check("Enter sorts in the header", flushes.sorted === 4);
+      flushes.sort(7);
+      byId("timeline-all").click();
+    }
     const span = timeline.to - timeline.from;
     timeline.canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: -50, cancelable: true }));
     check("the wheel zooms the timeline", timeline.to - timeline.from < span);
@@ -56,11 +119,27 @@ function selftest({ timeline, flushes, kernels, graph }) {
       kernels.choose(several);
       check("it closes", kernels.rows.length === closed);
     } else check("no kernels share a line", kernels.groups.length === data.kernels.total.length);
+    check("lines have all kernels' time", Math.abs(sum(byLine.lines.map((l) => l.total)) - sum(data.kernels.total)) < 1e-3);
+    check("the dearest line is first", byLine.rows.every((r, i) => i === 0 || byLine.lines[byLine.rows[i - 1]].total >= byLine.lines[r].total));
+    if (byLine.lines.length) {
+      byLine.choose(byLine.rows[0]);
+      check("a line opens to its kernels", byLine.rows.length === byLine.lines.length + byLine.lines[byLine.rows[0]].members.length);
+      byLine.choose(byLine.rows[0]);
+    }
+    if (data.sums) {
+      const [a, b] = data.sums;
+      check("A is this trace", Math.abs(a.all.in_kernels - sum(data.kernels.total)) < 1 && a.all.flushes === all);
+      check("lines of both are there", against.rows.length === new Set([...Object.keys(a.lines), ...Object.keys(b.lines)]).size);
+      check("the largest change is first", against.rows.every((r, i) => i === 0 || Math.abs(against.lines[against.rows[i - 1]].b.in_kernels - against.lines[against.rows[i - 1]].a.in_kernels) >= Math.abs(against.lines[r].b.in_kernels - against.lines[r].a.in_kernels)));
+    } else check("nothing is compared", byId("against-section").hidden && !against);
+    const wide = overflowing(), pale = faint();
+    check("nothing overflows" + (wide.length ? ": " + wide.slice(0, 5).join("; ") : ""), wide.length === 0);
+    check("texts have contrast" + (pale.length ? ": " + pale.slice(0, 8).join("; ") : ""), pale.length === 0);
     check("the memory chart is there", !!byId("memory").querySelector("path.area"));
   } catch (e) {
     lines.push("FAILED with " + e);
   }
   const failed = lines.filter((l) => !l.startsWith("ok ")).length;
   out.hidden = false;
-  out.textContent = `selftest: ${failed ? failed + " failed" : "passed"}, ${lines.length} checks\n` + lines.join("\n");
+  out.textContent = `selftest: ${failed ? failed + " failed" : "passed"}, ${lines.length} checks, ${innerWidth} px, ${matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"}\n` + lines.join("\n");
 }

@@ -1,17 +1,22 @@
 // Shows flushes with their filter, and kernels.
 const pill = (label, kind) => element("span", { class: "pill " + kind, textContent: label });
 
-// Matches words that must all be in a row; "hit:no" and "cause:item" match one column.
+// Matches words that must all be in a row; "hit:no", "cause:item" and "line:14" match one column. Words such as "foo:bar"
+// that name no column are in `unknown`; "main.cpp:14" is a line.
+const filterKeys = ["line", "cause", "hit", "program", "failed"];
 function flushFilter(words) {
-  const f = data.flushes;
+  const f = data.flushes, unknown = [];
   const tests = words.toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
-    const [, key, value] = word.match(/^(hit|cause|at|program|failed):(.*)$/) || [];
+    const [, named, value] = word.match(/^([a-z_]+):(.*)$/) || [];
+    if (named && named !== "at" && !filterKeys.includes(named)) unknown.push(named);
+    const key = named === "line" ? "at" : ["hit", "cause", "at", "program", "failed"].includes(named) ? named : null;
+    if (key === "at" && /^\d+$/.test(value)) return (i) => text(f.at[i]).endsWith(":" + value);
     if (key === "hit" || key === "failed") return (i) => String(f[key][i] ? "yes" : "no").startsWith(value);
     if (key === "program") return (i) => String(f.program[i]) === value || value === "";
     if (key) return (i) => text(f[key][i]).toLowerCase().includes(value);
     return (i) => (text(f.cause[i]) + " " + text(f.at[i]) + " " + text(f.miss[i]) + " " + (f.hit[i] ? "hit" : "compiled")).toLowerCase().includes(word);
   });
-  return (i) => tests.every((t) => t(i));
+  return { keeps: (i) => tests.every((t) => t(i)), unknown };
 }
 
 function makeFlushes() {
@@ -30,8 +35,10 @@ function makeFlushes() {
     { title: "why not in the cache", width: "minmax(160px, 2.4fr)", value: (i) => text(f.miss[i]), show: (i) => text(f.miss[i]) },
   ], all, (i) => say("flush", i, "table"));
   const apply = () => {
-    const rows = all.filter(flushFilter(byId("filter").value));
+    const typed = byId("filter").value, filter = flushFilter(typed), rows = all.filter(filter.keeps);
     table.body.scrollTop = 0;
+    table.none = all.length ? "No flush matches " + typed.trim() + "." : "Nothing was flushed.";
+    byId("filter-note").textContent = filter.unknown.length ? "There is no column " + filter.unknown.join(", ") + ": columns are " + filterKeys.join(", ") + "." : "";
     table.set(rows);
     byId("flush-count").textContent = rows.length === all.length ? plain(all.length) : plain(rows.length) + " of " + plain(all.length);
   };
@@ -89,6 +96,7 @@ function makeKernels() {
   const ops = (r) => (of(r).fewest < of(r).ops ? plain(of(r).fewest) + "–" + plain(of(r).ops) : plain(of(r).ops));
   const table = new Table(byId("kernels"), [
     { title: "kernel", width: "minmax(140px, 2fr)", value: short, show: short },
+    { title: "line", width: "minmax(120px, 1.2fr)", value: (r) => of(r).at, show: (r) => of(r).at },
     { title: "share", width: "50px", value: (r) => of(r).total, show: bar },
     { title: "total", width: "68px", value: (r) => of(r).total, show: (r) => duration(of(r).total), right: true },
     { title: "launches", width: "64px", value: (r) => of(r).launches, show: (r) => plain(of(r).launches), right: true },
@@ -97,8 +105,7 @@ function makeKernels() {
     { title: "parts", width: "36px", value: (r) => of(r).parts, show: (r) => plain(of(r).parts), right: true },
     { title: "GB/s", width: "48px", value: gbs, show: (r) => digits(gbs(r)), right: true },
     { title: "GFLOP/s", width: "60px", value: gflops, show: (r) => digits(gflops(r)), right: true },
-    { title: "of limit", width: "56px", value: reached, show: (r) => (data.machine ? Math.round(reached(r)) + "%" : "–"), right: true },
-    { title: "line", width: "minmax(90px, 1.2fr)", value: (r) => of(r).at, show: (r) => of(r).at },
+    { title: "of limit", width: "56px", value: reached, show: (r) => limitText(reached(r)), say: (r) => limitTip(reached(r)), tip: limitTip(0), right: true },
   ], [...groups.keys()], (r) => {
     if (r < groups.length && groups[r].members.length > 1) {
       open.has(r) ? open.delete(r) : open.add(r);
@@ -109,6 +116,45 @@ function makeKernels() {
     if (program) say("program", program.program);
   }, (r) => (open.has(r) ? groups[r].members.map((i) => groups.length + i) : []));
   table.groups = groups;
+  table.sort(3);
+  if (groups.some((g, i) => Math.round(reached(i)) > 100)) byId("kernels-note").textContent = limitTip(101);
+  return table;
+}
+
+const limitText = (percent) => (data.machine ? Math.round(percent) + "%" : "–");
+const limitTip = (percent) =>
+  percent > 100 ? "Above 100%: the limit is that of the smallest cache which holds a launch's bytes, as measured once; operands that a launch before left in a faster cache, or were read by several parts at once, come sooner."
+    : "The time that the machine's arithmetic, or the smallest cache which holds a launch's bytes, would take on as many threads, over the time it took.";
+
+// Adds up kernels by the user's line, the dearest first; a line opens to its kernels.
+function makeLines(kernels) {
+  const lines = new Map(), open = new Set(), groups = kernels.groups;
+  groups.forEach((g, i) => lines.has(g.at) ? lines.get(g.at).push(i) : lines.set(g.at, [i]));
+  const all = [...lines].map(([at, members]) => {
+    const of = (key) => sum(members.map((i) => groups[i][key]));
+    const first = members.slice().sort((a, b) => groups[b].total - groups[a].total)[0];
+    return { at: at || "an unknown line", members, total: of("total"), launches: of("launches"), bytes: of("bytes"), flops: of("flops"), limit: of("limit"), mostly: groups[first].name };
+  });
+  const whole = Math.max(sum(all.map((l) => l.total)), 1e-9);
+  const of = (r) => (r < all.length ? all[r] : groups[r - all.length]);
+  const per = (r, key) => of(r)[key] / Math.max(of(r).total, 1e-9) / 1000, reached = (r) => (of(r).limit / Math.max(of(r).total, 1e-9)) * 100;
+  const name = (r) => (r >= all.length ? "\u2003\u2003" + (groups[r - all.length].purpose || groups[r - all.length].name) : (open.has(r) ? "▾ " : "▸ ") + all[r].at);
+  const table = new Table(byId("lines"), [
+    { title: "line", width: "minmax(150px, 1.6fr)", value: name, show: name },
+    { title: "share", width: "52px", value: (r) => of(r).total, show: (r) => Math.round((of(r).total / whole) * 100) + "%", right: true },
+    { title: "in kernels", width: "78px", value: (r) => of(r).total, show: (r) => duration(of(r).total), right: true },
+    { title: "launches", width: "66px", value: (r) => of(r).launches, show: (r) => plain(of(r).launches), right: true },
+    { title: "GB/s", width: "56px", value: (r) => per(r, "bytes"), show: (r) => digits(per(r, "bytes")), right: true },
+    { title: "GFLOP/s", width: "64px", value: (r) => per(r, "flops"), show: (r) => digits(per(r, "flops")), right: true },
+    { title: "of limit", width: "58px", value: reached, show: (r) => limitText(reached(r)), say: (r) => limitTip(reached(r)), tip: limitTip(0), right: true },
+    { title: "mostly", width: "minmax(160px, 1.6fr)", value: (r) => (r < all.length ? all[r].mostly : ""), show: (r) => (r < all.length ? all[r].mostly : "") },
+  ], [...all.keys()], (r) => {
+    if (r >= all.length) return;
+    open.has(r) ? open.delete(r) : open.add(r);
+    table.set(table.top);
+  }, (r) => (open.has(r) ? all[r].members.map((i) => all.length + i) : []));
+  table.lines = all;
+  table.none = "No kernel ran.";
   table.sort(2);
   return table;
 }

@@ -130,7 +130,7 @@ class Timeline {
         c.beginPath();
         c.rect(x0, lane.y, w - 3, h);
         c.clip();
-        c.fillStyle = lane.wait ? ink : "#fff";
+        c.fillStyle = inkOn(palette[strings[category[i]]] || other);
         c.fillText(strings[name[i]], x0 + 5, lane.y + h / 2 + 0.5);
         c.restore();
       }
@@ -177,7 +177,7 @@ class Timeline {
     if (kind === "flush" && row >= 0) {
       const f = data.flushes;
       lines.push("by " + text(f.cause[row]) + " at " + text(f.at[row]));
-      lines.push(f.ops[row] + " ops, " + f.kernels[row] + " kernels, " + (f.hit[row] ? "hit" : "compiled") + " (program " + f.program[row] + ")");
+      lines.push(counted(f.ops[row], "op") + ", " + counted(f.kernels[row], "kernel") + ", " + (f.hit[row] ? "hit" : "compiled") + " (program " + f.program[row] + ")");
       if (f.miss[row] >= 0) lines.push(text(f.miss[row]));
     }
     if (kind === "kernel" && row >= 0) {
