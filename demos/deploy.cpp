@@ -62,16 +62,25 @@ void deploy(const demo::Arguments& arguments) {
   if (folder.empty()) demo::write_garments(folder = "out/garments", 6000, 1000);
   const data::TensorDataset train = data::mnist(folder), test = data::mnist(folder, false);
   manual_seed(1);
-  Net model, served;
-  optim::AdamW optimizer(model.named_parameters(), {.lr = 3e-3});
+  Net model, served, rounded;
   data::DataLoader loader(train, {.batch_size = 64, .shuffle = true, .drop_last = true, .workers = 1});
-  for (long epoch = 0; epoch < epochs; ++epoch)
-    for (const auto& [pictures, labels] : loader) {
-      optimizer.zero_grad();
-      cross_entropy(model(prepared(pictures)), labels).backward();
-      optimizer.step();
-    }
-  model.eval();
+  const auto fit = [&](Net& net, long epochs, double lr) {
+    optim::AdamW optimizer(net.named_parameters(), {.lr = lr});
+    for (long epoch = 0; epoch < epochs; ++epoch)
+      for (const auto& [pictures, labels] : loader) {
+        optimizer.zero_grad();
+        Tensor loss = cross_entropy(net(prepared(pictures)), labels);
+        loss.backward();
+        optimizer.step();
+        loss.eval();
+      }
+    net.eval();
+  };
+  fit(model, epochs, 3e-3);
+  rounded.load_state_dict(model.state_dict());
+  quant::prepare_(rounded, quant::int4_weights(32), quant::Prepare::train);
+  fit(rounded, 1, 3e-4);
+  quant::convert_(rounded);
   data::DataLoader all(test, {.batch_size = test.size()});
   const auto [pictures, labels] = *all.begin();
   const Tensor x = prepared(pictures).eval();
@@ -93,12 +102,17 @@ void deploy(const demo::Arguments& arguments) {
   };
   serve("a session of 16-bit weights", bfloat16, [](nn::Module& m) { m.to(bfloat16); });
   serve("of int8 weights", float32, [](nn::Module& m) { quant::quantize_(m, quant::int8_weights()); });
-  serve("of int8 weights and activations", float32, [&](nn::Module& m) {
+  serve("of 8-bit floats", float32, [](nn::Module& m) { quant::quantize_(m, quant::float8_weights()); });
+  serve("of int8, activations rounded in each call", float32,
+        [](nn::Module& m) { quant::quantize_(m, quant::int8_dynamic()); });
+  serve("of int8, activations by fixed scales", float32, [&](nn::Module& m) {
     quant::prepare_(m, quant::int8_fixed());
     static_cast<Net&>(m)(x(slice(0, 256))).eval();
     quant::convert_(m);
   });
   serve("of 4-bit weights", float32, [](nn::Module& m) { quant::quantize_(m, quant::int4_weights(32)); });
+  const auto trained = inference::session(rounded, {.example = zeros({1, 1, 28, 28})});
+  times.push_back(row("of 4-bit weights that were trained to be", rounded, x, labels, trained));
   const Tensor share = asarray(times).astype(float32) / static_cast<float>(times[0]);
   demo::write_picture("out/deploy.png",
                       repeat(where(arange(400) < share(_, newaxis) * 400.0f, 0.3f, 1.0f), 40, 0));
