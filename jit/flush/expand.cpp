@@ -9,6 +9,7 @@
 #include "jit/flush/operands_of.hpp"
 #include "jit/graph/accuracy.hpp"
 #include "jit/graph/layout.hpp"
+#include "jit/graph/places.hpp"
 #include "jit/graph/record.hpp"
 #include "support/error.hpp"
 #include "support/log.hpp"
@@ -81,6 +82,8 @@ std::vector<Handle> recorded(Graph& graph, const Node& intention, std::span<Node
   }
   all.clear();
   apart.take(graph, made);
+  if (const std::string_view place = place_of(intention.purpose); !place.empty()) [[unlikely]]
+    for (Node* n : made) n->purpose = in_place(place, n->purpose);
   return values;
 }
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "jit/graph/indexed.hpp"
+#include "jit/graph/places.hpp"
 #include "jit/verify/verify_values.hpp"
 
 namespace lazy::jit {
@@ -144,7 +145,8 @@ void explain(const Fault& fault, const CapturedGraph& f, Backend& backend) {
   const DType type = n.operand[1]->dtype;
   const Indexed how = indexed_of(n);
   const int64_t extent = n.operand[0]->shape[how.axis];
-  const std::string op = n.purpose ? n.purpose : name_of(n.op);
+  const char* const purpose = without_place(n.purpose);
+  const std::string op = purpose ? purpose : name_of(n.op);
   const bool is_condition = is_bool(type);  // lazy/indexing/recording.hpp: zeros_if
   for (const int64_t i : indices_of(f, n, backend)) {
     if (!is_out_of_range(i, extent, type, how.bounds)) continue;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "jit/graph/places.hpp"
 #include "jit/graph/record.hpp"
 #include "support/error.hpp"
 #include "support/fp16.hpp"
@@ -46,7 +47,7 @@ void find(const void* data, int64_t n, Origin& o) {
 
 /// Returns an origin that says which elements are NaN; nothing if none is.
 std::optional<Origin> nans(const Handle& h, const void* data) {
-  Origin o{name_of(h->op), h->purpose, h->site, 0, 0, numel(h->shape)};
+  Origin o{name_of(h->op), without_place(h->purpose), h->site, 0, 0, numel(h->shape)};
   switch (h->dtype) {
     case DType::float16: find<float16_t>(data, o.all, o); break;
     case DType::bfloat16: find<bfloat16_t>(data, o.all, o); break;

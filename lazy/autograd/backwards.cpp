@@ -162,6 +162,19 @@ std::vector<Backwards::End> Backwards::ends() const {
   return ordered;
 }
 
+namespace {
+
+/// Tells observers of the thread when a backward pass is over.
+struct TellingOfEnd {
+  TellingOfEnd() = default;
+  TellingOfEnd(const TellingOfEnd&) = delete;
+  ~TellingOfEnd() {
+    if (observing) tell_derives(nullptr);
+  }
+};
+
+}  // namespace
+
 void Backwards::go_through(Derivation& d, const std::vector<Handle>& results, Gradients& gradients) {
   bool any = false;
   for (const Handle& r : results) any |= r && static_cast<bool>(gradients.of(r));
@@ -170,12 +183,14 @@ void Backwards::go_through(Derivation& d, const std::vector<Handle>& results, Gr
   if (!d.hooks.empty() && first && gradients.of(first))
     gradients.replace(first, hooked(d, gradients.of(first), first, d.recorded.site));
   const RecordedOp& op = d.recorded;
+  if (observing && first) tell_derives(&first);
   const Differentiation at(std::visit(Name(), op.what), op, results, gradients);
   std::visit(Apply{at}, op.what);
 }
 
 Gradients Backwards::run(const Handle& gradient) const {
   const jit::Purpose purpose("gradient");
+  const TellingOfEnd end;
   const PolicyScope asked(nullptr);  // gradients are of the dtypes of what they are of
   const Inferring off(false);
   Gradients gradients(wanted());
@@ -186,6 +201,7 @@ Gradients Backwards::run(const Handle& gradient) const {
 
 void Backwards::run(const Handle& gradient, const Reached& reached) const {
   const jit::Purpose purpose("gradient");
+  const TellingOfEnd end;
   const PolicyScope asked(nullptr);  // gradients are of the dtypes of what they are of
   const Inferring off(false);
   Gradients gradients(wanted());

@@ -59,6 +59,7 @@ void Observer::recorded_call(const RecordedCall&) {}
 void Observer::transferred(const Handle&, const Handle&, const Site&) {}
 void Observer::begins(const char*, std::span<const Handle* const>, const Site&) {}
 void Observer::ends(const char*, const Handle*, const Derivative*) {}
+void Observer::derives(const Handle*) {}
 void Observer::updated(const Handle&, const Handle&, const Site&) {}
 
 void tell(const Recorded& r) {
@@ -67,6 +68,10 @@ void tell(const Recorded& r) {
 
 void tell_transferred(const Handle& from, const Handle& to, const Site& s) {
   each([&](Observer& o) { o.transferred(from, to, s); });
+}
+
+void tell_derives(const Handle* result) {
+  each([&](Observer& o) { o.derives(result); });
 }
 
 void tell_updated(const Handle& from, const Handle& to, const Site& s) {

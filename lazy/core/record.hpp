@@ -71,6 +71,9 @@ class Observer {
   virtual void ends(const char* name, const Handle* result, const Derivative* derivative);
   /// Called when a variable is updated: it had the value `from` and has `to` now.
   virtual void updated(const Handle& from, const Handle& to, const Site&);
+  /// Called before the gradients of an op are recorded, with its first result; with null when a backward pass
+  /// is over.
+  virtual void derives(const Handle* result);
   /// Returns true to be told of an intention's ops in its place: it is then expanded where it is recorded.
   virtual bool wants_ops(const jit::CallSpec&, std::span<const Handle* const> /*operands*/) { return false; }
 
@@ -123,6 +126,7 @@ void check_read(std::span<const Handle* const> operands, const Site&);
 void tell(const Recorded&);
 void tell_transferred(const Handle& from, const Handle& to, const Site&);
 void tell_updated(const Handle& from, const Handle& to, const Site&);
+void tell_derives(const Handle* result);
 
 /// Records an op of complex values as ops of their planes (planes.hpp).
 Handle record_on_planes(Op, std::span<const Handle* const> operands, DType, const Shape&, const Site&,

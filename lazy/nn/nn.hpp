@@ -22,5 +22,6 @@
 #include "lazy/nn/modules/pooling.hpp"
 #include "lazy/nn/modules/recurrent.hpp"
 #include "lazy/nn/modules/summary.hpp"
+#include "lazy/nn/modules/trace_modules.hpp"
 #include "lazy/nn/modules/transformer.hpp"
 #include "lazy/nn/modules/utils.hpp"

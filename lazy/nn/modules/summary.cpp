@@ -11,6 +11,7 @@
 #include "jit/core/bytes.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/record.hpp"
+#include "lazy/nn/modules/paths.hpp"
 #include "support/text.hpp"
 
 namespace lazy {
@@ -20,25 +21,9 @@ using detail::Observer;
 using jit::Handle;
 using jit::Node;
 using jit::OpKind;
-
-/// Returns the path of the module that two lie in.
-std::string_view common_module(std::string_view a, std::string_view b) {
-  size_t end = 0;
-  for (size_t i = 0;; ++i) {
-    const bool a_ends = i >= a.size() || a[i] == '.', b_ends = i >= b.size() || b[i] == '.';
-    if (a_ends && b_ends) end = std::min(i, a.size());
-    if (i >= a.size() || i >= b.size() || a[i] != b[i]) break;
-  }
-  return a.substr(0, end);
-}
-std::string_view parent_of(std::string_view path) {
-  const size_t dot = path.rfind('.');
-  return dot == path.npos ? std::string_view() : path.substr(0, dot);
-}
-bool is_in(std::string_view path, std::string_view module) {
-  return module.empty() ||
-         (path.starts_with(module) && (path.size() == module.size() || path[module.size()] == '.'));
-}
+using nn::common_module;
+using nn::is_in;
+using nn::parent_of;
 
 struct Arithmetic {
   double multiply_adds = 0, flops = 0;

@@ -4,7 +4,7 @@
   timelineLegend();
   const timeline = new Timeline(byId("timeline"));
   const flushes = makeFlushes(), kernels = makeKernels(), lines = makeLines(kernels);
-  const against = makeAgainst();
+  const against = makeAgainst(), modules = makeModules();
   makeRoofline();
   makeMemory();
   makeCompile();
@@ -15,5 +15,5 @@
   const [, what, number] = location.hash.match(/^#(flush|program)=(\d+)$/) || [];
   if (what === "flush" && number < data.flushes.start.length) flushes.choose(Number(number));
   if (what === "program") say("program", Number(number));
-  if (location.hash === "#selftest") selftest({ timeline, flushes, kernels, lines, against, graph });
+  if (location.hash === "#selftest") selftest({ timeline, flushes, kernels, lines, against, modules, graph });
 })();

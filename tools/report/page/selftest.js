@@ -4,7 +4,7 @@ function overflowing() {
   for (const card of document.querySelectorAll(".card, .tile, header.top")) {
     const right = card.getBoundingClientRect().right;
     for (const e of card.querySelectorAll("*"))
-      if (!e.closest(".table, pre, .graph-box, aside, svg, .brand, select") && e.getBoundingClientRect().right > right + 1)
+      if (!e.closest(".table, #flame, pre, .graph-box, aside, svg, .brand, select") && e.getBoundingClientRect().right > right + 1)
         wide.push((e.id || e.className || e.tagName) + " by " + Math.round(e.getBoundingClientRect().right - right) + " px");
   }
   return wide;
@@ -25,7 +25,7 @@ function faint() {
   const seen = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let n = seen.nextNode(); n; n = seen.nextNode()) {
     const e = n.parentElement, style = getComputedStyle(e);
-    if (!n.textContent.trim() || ["SCRIPT", "STYLE", "OPTION", "title"].includes(e.tagName) || !e.getClientRects().length) continue;
+    if (!n.textContent.trim() || ["SCRIPT", "STYLE", "OPTION", "title"].includes(e.tagName) || !e.getClientRects().length || e.closest("#flame")) continue;
     const inSvg = e instanceof SVGElement, back = behind(inSvg ? e.closest("svg").parentElement : e);
     const [r, g, b, a] = parsedColor(inSvg ? style.fill : style.color);
     const ink = [r, g, b].map((v, i) => v * a + back[i] * (1 - a)), size = parseFloat(style.fontSize);
@@ -40,7 +40,7 @@ function faint() {
 }
 
 // Tests the page if #selftest is in the address, and writes the result to the element of that name.
-function selftest({ timeline, flushes, kernels, lines: byLine, against, graph }) {
+function selftest({ timeline, flushes, kernels, lines: byLine, against, modules, graph }) {
   const lines = [], out = byId("selftest");
   const check = (what, good) => lines.push((good ? "ok " : "FAILED ") + what);
   const type = (s) => {
@@ -132,6 +132,16 @@ function selftest({ timeline, flushes, kernels, lines: byLine, against, graph })
       check("lines of both are there", against.rows.length === new Set([...Object.keys(a.lines), ...Object.keys(b.lines)]).size);
       check("the largest change is first", against.rows.every((r, i) => i === 0 || Math.abs(against.lines[against.rows[i - 1]].b.in_kernels - against.lines[against.rows[i - 1]].a.in_kernels) >= Math.abs(against.lines[r].b.in_kernels - against.lines[r].a.in_kernels)));
     } else check("nothing is compared", byId("against-section").hidden && !against);
+    const placed = [...data.kernels.total.keys()].filter((i) => placeOf(text(data.kernels.purpose[i])));
+    if (modules) {
+      const root = modules.tree.root, time = sum(placed.map((i) => data.kernels.total[i]));
+      check("modules have their kernels' time", Math.abs(timeOf(root) - time) < 1e-3 && Math.abs(time + modules.tree.elsewhere - sum(data.kernels.total)) < 1e-3);
+      check("no module has less time than those in it", modules.all.every((m) => sum(m.members.map((r) => timeOf(modules.all[r].n))) <= timeOf(m.n) + 1e-6));
+      check("a step goes forward, backward and updates", Object.values(root.time).every((t) => t > 0));
+      const closed = modules.rows.length, inner = modules.rows.slice().reverse().find((r) => modules.all[r].members.length);
+      if (inner) modules.choose(inner), check("a module opens", modules.rows.length === closed + modules.all[inner].members.length), modules.choose(inner);
+      check("the flame graph is there", byId("flame").querySelectorAll("rect").length > 3);
+    } else check("no kernel is of a module", placed.length === 0 && byId("modules-section").hidden);
     const wide = overflowing(), pale = faint();
     check("nothing overflows" + (wide.length ? ": " + wide.slice(0, 5).join("; ") : ""), wide.length === 0);
     check("texts have contrast" + (pale.length ? ": " + pale.slice(0, 8).join("; ") : ""), pale.length === 0);
