@@ -118,7 +118,7 @@ void tell_of_two_flushes(const Reviewed& r, double share) {
   {
     const Hold hold(late_mutex);
     Followers& all = late_known(hold).followers;
-    if (all.size() >= kMostLate) return;
+    if (all.size() >= kMostLate) all.clear();  // most are of programs that don't run any more
     times = ++all[r.program.number];
   }
   if (times <= kCertainPairs || r.runs < kVerdictOnPair || share < kSomeTimeInPairs) return;
@@ -206,6 +206,12 @@ std::vector<Site> chains_in(const CapturedGraph& f, uint32_t& steps) {
 }
 
 }  // namespace
+
+void forget_late_values() {
+  reviewed_before = {};
+  const Hold hold(late_mutex);
+  late_known(hold) = {};
+}
 
 bool is_late_chain(const Site& site, const CapturedGraph& f) {
   if (site.line() == 0 || f.values.size() < 2 * kManySteps || config::get().hints == config::Hints::off)

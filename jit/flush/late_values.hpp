@@ -15,5 +15,7 @@ void note_makers(const Reviewed&);
 /// that waited through the flushes that make what each of its steps reads: so its length differs from time to
 /// time. The third time at a line a hint says so.
 bool is_late_chain(const Site&, const CapturedGraph&);
+/// Forgets all that was noted.
+void forget_late_values();
 
 }  // namespace lazy::jit

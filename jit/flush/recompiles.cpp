@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "jit/flush/late_values.hpp"
+#include "jit/flush/repeats.hpp"
 #include "jit/flush/review_hint.hpp"
 #include "support/lock.hpp"
 #include "support/text.hpp"
@@ -169,6 +171,8 @@ void note_copy(const Site& site, uint64_t bytes) {
 }
 
 void forget_compiles() {
+  forget_repeats();
+  forget_late_values();
   const Hold hold(mutex);
   for (auto& [where, line] : lines(hold)) {
     Line fresh;

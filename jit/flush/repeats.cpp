@@ -204,6 +204,12 @@ bool narrow(const Reviewed& r, Hashes& seen) {
 
 }  // namespace
 
+void forget_repeats() {
+  const Hold hold(repeats_mutex);
+  if (!all_seen || !hold.intact()) all_seen = new Seen;
+  else all_seen->clear();
+}
+
 void tell_of_repeats(const Reviewed& r, double share) {
   if (r.runs < kFirstLook || r.runs > kLastLook || r.captured.values.size() > kMostValues) return;
   Hashes seen;
@@ -216,7 +222,7 @@ void tell_of_repeats(const Reviewed& r, double share) {
       seen = std::move(at->second);
       all_seen->erase(at);
     } else if (all_seen->size() >= kMostPrograms) {
-      return;
+      all_seen->clear();  // most are of programs that don't run any more
     }
   }
   if (!narrow(r, seen)) return;

@@ -8,5 +8,7 @@ namespace lazy::jit {
 
 /// Gives the hint if it is due. `share` of the wall time goes into the program's flushes; below 0: not known.
 void tell_of_repeats(const Reviewed&, double share);
+/// Forgets what was seen of programs, which are gone.
+void forget_repeats();
 
 }  // namespace lazy::jit

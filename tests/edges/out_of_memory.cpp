@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/flush/recompiles.hpp"
 #include "lazy/core/unchanging.hpp"
 #include "lazy/lazy.hpp"
 #include "support/config.hpp"
@@ -90,6 +91,7 @@ bool each_failure(const Program& p) {
       for (long at = 0; some; ++at, ++tried) good &= one_failure(p, expected, at, some);
     }
     p.prepare();
+    jit::forget_compiles();  // what hints go by is kept for as long as the programs
     left[round + 1] = blocks;
   }
   if (left[2] > left[1]) {
