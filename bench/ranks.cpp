@@ -1,7 +1,7 @@
 // Measures training on several ranks beside training on one: milliseconds a step, each rank a process of one
 // thread on a core of its own, and how much faster n ranks go through the examples.
 //
-//   bench_ranks [--model resnet|gpt|mlp] [--ranks N] [--steps N] [--zero STAGE] [--engine tcp|gloo]
+//   bench_ranks [--model resnet|gpt|mlp] [--ranks N] [--steps N] [--zero STAGE] [--engine memory|tcp|gloo]
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/wait.h>

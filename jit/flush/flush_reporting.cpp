@@ -38,7 +38,7 @@ void log_flush(const FlushReport& r) {
   const auto us = [](uint64_t ns) { return static_cast<double>(ns) / 1e3; };
   logging::Fields fields;
   fields.at(r.site)
-      .add("cause", name_of(r.cause))
+      .add("cause", r.replay ? "replay" : name_of(r.cause))
       .add("ops", r.ops)
       .add("kernels", r.kernels)
       .add("tile_groups", r.tile_groups)
@@ -86,8 +86,7 @@ void FlushReporting::keyed() {
   if (cause_ == Cause::other_thread) report_->recorded = recorded_;
 }
 
-void FlushReporting::describe(const Program& p, const CapturedGraph& f) {
-  FlushReport& report = *report_;
+void add_program(FlushReport& report, const Program& p, const CapturedGraph& f) {
   report.ops = p.nodes;
   report.outputs = p.results.size();
   report.kernels = p.steps.size();
@@ -97,6 +96,23 @@ void FlushReporting::describe(const Program& p, const CapturedGraph& f) {
     report.fused_ops += p.steps[i].ops;
     report.kernel_texts.push_back(step_text(p, i, &f));
   }
+}
+
+bool ReplayReporting::wanted() {
+  return FlushListener::current() || logging::enabled(logging::Channel::flush);
+}
+
+ReplayReporting::ReplayReporting(const Site& site, const Folds& folds) {
+  report_.replay = true;
+  report_.site = site;
+  for (const Fold& f : folds) report_.rewritten.push_back(jit::describe(f));
+}
+
+void ReplayReporting::finish(const Program& p, const CapturedGraph& f) {
+  add_program(report_, p, f);
+  if (logging::enabled(logging::Channel::flush)) log_flush(report_);
+  if (FlushListener* const listener = FlushListener::current())
+    listener->flushes.push_back(std::move(report_));
 }
 
 void FlushReporting::failed() const noexcept {

@@ -12,6 +12,9 @@
 
 namespace lazy::jit {
 
+/// Adds what the program says of itself.
+void add_program(FlushReport&, const Program&, const CapturedGraph&);
+
 class FlushReporting {
  public:
   /// Begins when the flush does.
@@ -33,7 +36,7 @@ class FlushReporting {
   }
   /// The program is about to run for these values.
   void runs(const Program& p, const CapturedGraph& f, const Backend& backend) {
-    if (told()) describe(p, f);
+    if (told()) add_program(*report_, p, f);
     if (times_.start) event::runs(cause_, site_, backend);
   }
   /// The flush ends with the exception that is being handled.
@@ -49,7 +52,6 @@ class FlushReporting {
  private:
   using Clock = std::chrono::steady_clock;
   bool told() const noexcept { return listener_ || logged_; }
-  void describe(const Program&, const CapturedGraph&);
   void stop() noexcept;
 
   const Cause cause_;
@@ -62,6 +64,21 @@ class FlushReporting {
   Clock::time_point start_;  // set if told()
   Folds folds_;
   std::unique_ptr<FlushReport> report_;
+};
+
+/// Reports the first run of what a replay recorded on one device.
+class ReplayReporting {
+ public:
+  /// True if somebody listens.
+  static bool wanted();
+  ReplayReporting(const Site&, const Folds&);
+  /// Returns where the search for a program notes what it found.
+  FlushReport* report() noexcept { return &report_; }
+  /// A program was found: prints what the log is to have, and hands the report to the listener.
+  void finish(const Program&, const CapturedGraph&);
+
+ private:
+  FlushReport report_;
 };
 
 }  // namespace lazy::jit

@@ -7,6 +7,7 @@
 #include "jit/calls/call.hpp"
 #include "jit/flush/expand.hpp"
 #include "jit/flush/flush.hpp"
+#include "jit/flush/flush_reporting.hpp"
 #include "jit/flush/folds.hpp"
 #include "jit/flush/together.hpp"
 #include "jit/graph/capturing.hpp"
@@ -67,9 +68,9 @@ class Taken {
     for (Node* n : held_) drop_reference(n);
   }
   const std::vector<Node*>& nodes() const { return nodes_; }
-  void expand_intentions(Backend& backend) {
+  void expand_intentions(Backend& backend, Folds* done) {
     const Capturing scope;
-    fold(graph_, nodes_, held_, backend, nullptr);
+    fold(graph_, nodes_, held_, backend, done);
     expand(graph_, nodes_, held_, backend);
   }
 
@@ -159,12 +160,13 @@ void Recording::add_part(Node* wanted, std::span<const Handle> inputs, const Inp
   Part part;
   part.device = wanted->device;
   part.backend = &backend_of(part.device, site);
+  part.site = site;
   CapturedGraph captured;
   Taken taken(wanted);
   if (!captured.build(taken.nodes(), part.backend->code_class()))
     throw Error("replay: a value that the function reads is not there", wanted->site);
   if (!captured.build(taken.nodes(), part.backend->code_class(), false)) {
-    taken.expand_intentions(*part.backend);
+    taken.expand_intentions(*part.backend, ReplayReporting::wanted() ? &part.folds : nullptr);
     (void)captured.build(taken.nodes(), part.backend->code_class());
   }
   for (uint32_t v = 0; v < captured.values.size(); ++v) {
@@ -185,6 +187,16 @@ void Recording::add_part(Node* wanted, std::span<const Handle> inputs, const Inp
 bool Recording::fits_backends() const {
   return std::all_of(parts_.begin(), parts_.end(),
                      [](const Part& p) { return p.backend == &backend_of(p.device, Site{}); });
+}
+
+void Recording::find(Part& part, const CapturedGraph& captured) {
+  if (!ReplayReporting::wanted()) {
+    part.program = find_program(captured, *part.backend, nullptr);
+    return;
+  }
+  ReplayReporting reporting(part.site, part.folds);
+  part.program = find_program(captured, *part.backend, reporting.report());
+  reporting.finish(*part.program, captured);
 }
 
 std::unique_ptr<Recording::OfRun> Recording::take() {
@@ -224,7 +236,7 @@ void Recording::run(std::span<Node* const> inputs, std::span<Handle> results) {
     const bool again = mine.arguments != nullptr;
     if (!again) {
       const Hold turn(finding_);
-      if (!part.program) part.program = find_program(captured, *part.backend, nullptr);
+      if (!part.program) find(part, captured);
       mine.arguments = std::make_unique<Arguments>(*part.program);
     }
     captured.stands.clear();

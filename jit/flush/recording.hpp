@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "jit/flush/folds.hpp"
 #include "jit/flush/program_cache.hpp"
 #include "jit/run/arguments.hpp"
 
@@ -54,6 +55,8 @@ class Recording {
     std::vector<Handle> nodes;  // by value: what runs copy
     std::vector<Bound> bound;
     ProgramRef program;  // null until the first run has found it
+    Site site;           // where it was recorded
+    Folds folds;         // that were done, if somebody listened
   };
   /// Says what an output is.
   struct Output {
@@ -66,6 +69,8 @@ class Recording {
   };
   struct OfRun;
   void add_part(Node*, std::span<const Handle> inputs, const Inputs&, const Site&);
+  /// Finds the program of a part that has none.
+  static void find(Part&, const CapturedGraph&);
   std::unique_ptr<OfRun> take();
   void put(std::unique_ptr<OfRun>) noexcept;
 

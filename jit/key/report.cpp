@@ -24,15 +24,17 @@ FlushListener::~FlushListener() { listener = outer_; }
 FlushListener* FlushListener::current() { return listener; }
 
 std::string describe(const FlushReport& r) {
-  std::string s = std::string("flush by ") + name_of(r.cause) + " at " + lazy::to_string(r.site) + ": " +
-                  text::counted(r.ops, "op") + " -> " + text::counted(r.kernels, "kernel") +
-                  (r.tile_groups ? " in " + text::counted(r.tile_groups, "tile group") : "") + ", " +
-                  text::counted(r.outputs, "value") + " kept, " +
-                  (r.load_ns ? "loaded from disk in " + microseconds(r.load_ns)
-                   : r.hit   ? "hit"
-                             : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) +
-                  ", " + microseconds(r.total_ns) + " in all" +
-                  (r.function ? std::string(", for ") + r.function : "");
+  std::string s =
+      (r.replay ? std::string("replay recorded at ") : std::string("flush by ") + name_of(r.cause) + " at ") +
+      lazy::to_string(r.site) + ": " + text::counted(r.ops, "op") + " -> " +
+      text::counted(r.kernels, "kernel") +
+      (r.tile_groups ? " in " + text::counted(r.tile_groups, "tile group") : "") + ", " +
+      text::counted(r.outputs, "value") + " kept, " +
+      (r.load_ns ? "loaded from disk in " + microseconds(r.load_ns)
+       : r.hit   ? "hit"
+                 : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) +
+      (r.replay ? "" : ", " + microseconds(r.total_ns) + " in all") +
+      (r.function ? std::string(", for ") + r.function : "");
   if (r.recorded.line()) s += ", for what another thread recorded at " + lazy::to_string(r.recorded);
   if (!r.miss.empty()) s += "\n  miss: " + r.miss;
   for (const std::string& w : r.rewritten) s += "\n  rewritten: " + w;

@@ -14,6 +14,7 @@ struct CapturedGraph;
 
 struct FlushReport {
   Cause cause{};
+  bool replay = false;       // the first run of what a replay recorded, which has no cause
   Site site{};               // line that needed a value
   const char* function{};    // what needed a count, if that was it; else null. A literal
   Site recorded{};           // of other_thread: the line where another thread recorded what is needed

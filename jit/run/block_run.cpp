@@ -41,6 +41,8 @@ class Run::BlockRun {
     return words;
   }
   void one_block(Piece&, int64_t n, bool first) const;
+  void plan_launches();
+  bool advances(int64_t n, bool first) const;
   /// Sets the index along each level at which a block begins, and returns its length along the last.
   int64_t place(int64_t block, int64_t* index) const;
   bool may_skip(Piece&, const int64_t* index, int64_t length) const;
@@ -57,6 +59,10 @@ class Run::BlockRun {
   std::optional<Skipping> skipping_;
   std::vector<BufferRef> packs_;  // operands that are packed once for all blocks
   std::optional<TileGroupTimer> timer_;
+  // Where blocks differ by their place alone, and nobody measures steps: what changes from one to the next,
+  // and all launches, with where their arguments begin.
+  std::vector<BlockArguments::Change> changes_;
+  std::vector<std::pair<const Kernel*, size_t>> launches_;
 };
 
 struct Run::BlockRun::Piece {
@@ -97,6 +103,18 @@ void Run::BlockRun::prepare() {
   skipping_.emplace(run_.p_, group_, blocks_, [&](size_t i) { return run_.arguments_.words(i); });
   if (skipping_->by_mask_alone() && !mask_is_worth_it()) skipping_->clear();
   if (!skipping_->any()) packs_ = run_.packed(group_, words_.data());
+  plan_launches();
+}
+
+void Run::BlockRun::plan_launches() {
+  bool plain = !skipping_->any() && !profile::on();
+  for (size_t k = 0; k < group_.count; ++k) plain &= step(k).folds.empty() && step(k).folded_into >= end_;
+  if (!plain) return;
+  size_t at = 0;
+  for (size_t k = 0; k < group_.count; at += step(k).args.words(), ++k) {
+    steps_[k].add_changes(at, changes_);
+    launches_.emplace_back(step(k).kernel.get(), at);
+  }
 }
 
 void Run::BlockRun::all_blocks() {
@@ -154,7 +172,19 @@ bool Run::BlockRun::mask_is_worth_it() const {
   return hidden * kWorth >= extent * n;
 }
 
+/// True if block n differs from the one before, which this piece has just done, by its place alone.
+bool Run::BlockRun::advances(int64_t n, bool first) const {
+  const int64_t cut = n % blocks_.cuts;
+  return !first && cut > 0 && (cut + 1) * blocks_.length <= blocks_.extent[blocks_.level];
+}
+
 void Run::BlockRun::one_block(Piece& piece, int64_t n, bool first) const {
+  if (!launches_.empty() && advances(n, first)) {
+    uint64_t* const words = piece.words.data();
+    for (const BlockArguments::Change& c : changes_) words[c.word] += c.by;
+    for (const auto& [kernel, at] : launches_) kernel->launch_here(words + at);
+    return;
+  }
   const int level = blocks_.level;
   int64_t index[kMaxRank];
   const int64_t length = place(n, index);

@@ -73,7 +73,14 @@ Tensor GradScaler::not_finite(const char* function, const optim::Optimizer& o, c
   return found.handle() ? f.tensor(found.handle()) : Tensor();
 }
 
-void GradScaler::unscale_(optim::Optimizer& o, Site s) {
+namespace {
+const Tensor& as_found(const Tensor& found) { return found; }
+}  // namespace
+
+void GradScaler::unscale_(optim::Optimizer& o, Site s) { unscale_(o, as_found, s); }
+void GradScaler::step(optim::Optimizer& o, Site s) { step(o, as_found, s); }
+
+void GradScaler::unscale_(optim::Optimizer& o, const Agree& agree, Site s) {
   constexpr const char* kFunction = "GradScaler.unscale_";
   if (!is_enabled()) return;
   if (const auto known = optimizers_.find(&o); known != optimizers_.end())
@@ -91,7 +98,7 @@ void GradScaler::unscale_(optim::Optimizer& o, Site s) {
           "a gradient is of float16, in which it would vanish: leave it to step(), or keep parameters in "
           "float32 and compute in an autocast(float16)");
   });
-  const Tensor found = not_finite(kFunction, o, s), by = inverse(kFunction, s);
+  const Tensor found = agree(not_finite(kFunction, o, s)), by = inverse(kFunction, s);
   optim::for_gradients(f, o.parameters(), [&](Parameter& p, const Term& g) {
     const Term unscaled = g * f.term(by.to(p.device(s), s));
     p.set_grad(f.tensor(unscaled.as(f.result).handle()), s);
@@ -99,7 +106,7 @@ void GradScaler::unscale_(optim::Optimizer& o, Site s) {
   optimizers_[&o] = {Stage::unscaled, found};
 }
 
-void GradScaler::step(optim::Optimizer& o, Site s) {
+void GradScaler::step(optim::Optimizer& o, const Agree& agree, Site s) {
   constexpr const char* kFunction = "GradScaler.step";
   if (!is_enabled()) return o.step(s);
   const auto known = optimizers_.find(&o);
@@ -108,7 +115,7 @@ void GradScaler::step(optim::Optimizer& o, Site s) {
   if (!scale_.defined()) fail<Error>(kFunction, "there is no scaled loss: scale() was not called", s);
   const no_grad scope;
   const bool unscaled = known != optimizers_.end();
-  const Tensor found = unscaled ? known->second.found : not_finite(kFunction, o, s);
+  const Tensor found = unscaled ? known->second.found : agree(not_finite(kFunction, o, s));
   if (found.defined()) o.step_unless(found, unscaled ? Tensor() : inverse(kFunction, s), s);
   else o.step(s);
   optimizers_[&o] = {Stage::stepped, found};

@@ -22,6 +22,7 @@
 // growth_factor times as large after growth_interval steps in a row that were not skipped, unless that is no
 // finite float32, and backoff_factor times as large after a skipped one.
 #pragma once
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -43,15 +44,23 @@ class GradScaler : private optim::Revocable {
   /// Error for an option out of range.
   explicit GradScaler(const Options& = {}, Site = Site::current());
 
+  /// Makes of what was found of an optimizer's gradients (bool, no axes: one is not finite; undefined: there
+  /// are none) what counts, where others hold gradients of the same step.
+  using Agree = std::function<Tensor(const Tensor& found)>;
+
   /// Returns the loss, of any shape, times the scale, in float32 or float64.
   Tensor scale(const Tensor& loss, Site = Site::current());
   /// Divides the gradients of the optimizer's parameters by the scale, once before its step. Error for the
   /// second time, after the step, and for gradients of float16, which would vanish: step() divides them in
   /// float32.
   void unscale_(optim::Optimizer&, Site = Site::current());
+  /// Does so for an optimizer of some of the gradients, as distributed::ZeroOptimizer's.
+  void unscale_(optim::Optimizer&, const Agree&, Site = Site::current());
   /// Records the optimizer's step by the unscaled gradients, which is skipped if one of them is infinite or
   /// NaN. Error for the second time since the last update(), and for LBFGS.
   void step(optim::Optimizer&, Site = Site::current());
+  /// Does so for an optimizer of some of the gradients, all of which are looked at.
+  void step(optim::Optimizer&, const Agree&, Site = Site::current());
   /// Has the scale grow or shrink, once after the steps of all optimizers. Error if there was none.
   void update(Site = Site::current());
   /// Sets the scale instead.

@@ -43,7 +43,7 @@ Tensor by_rows(const char* name, const std::function<Tensor(const Tensor&)>& f, 
   const Handle& y = p.value.handle();
   if (numel(y->shape) == 0) return r.tensor(r.filled(0, at->dtype, joined(y->shape, at->shape), at));
   const auto row = [&](const Tensor& gradient) { return p(Arg(gradient, s))[0]; };
-  const Tensor rows = vmap(row, {}, s)(units(r, y));
+  const Tensor rows = vmap(row, {.randomness = Randomness::same}, s)(units(r, y));
   return r.tensor(r.reshape(rows.handle(), joined(y->shape, at->shape)));
 }
 
@@ -61,7 +61,7 @@ Tensor jacfwd(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, Si
     return r.tensor(r.filled(0, y.dtype(), joined(y.handle()->shape, at->shape), at));
   }
   const auto along = [&](const Tensor& tangent) { return jvp(of_one(f), {x}, {tangent}, s).second; };
-  const Tensor columns = vmap(along, {}, s)(units(r, at));
+  const Tensor columns = vmap(along, {.randomness = Randomness::same}, s)(units(r, at));
   Shape of_value;
   for (int i = 1; i < columns.ndim(); ++i) of_value.push_back(columns.shape()[i]);
   const Handle all = r.reshape(columns.handle(), joined(at->shape, of_value));  // x's axes come first

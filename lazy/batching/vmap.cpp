@@ -7,15 +7,27 @@
 
 namespace lazy::detail {
 
-struct Vmapping::State {
+struct Vmapping::State final : SampleDraws {
   State(const VmapAxes& a, const Site& s) : axes(a), site(s), batching(s), observing(batching) {
     ++samples_followed;
   }
   ~State() { --samples_followed; }
+  Handle number(const char* name, const Site& s) override {
+    if (axes.randomness == Randomness::error)
+      fail<Error>(name,
+                  "draws random numbers in vmap: say whether each sample has its own, "
+                  "{.randomness = Randomness::different}, or all have the same, Randomness::same",
+                  s);
+    if (axes.randomness == Randomness::same || batching.size() < 0) return {};
+    if (!numbers) numbers = batching.sample(iota(0, {batching.size()}, Device{}, s));
+    return numbers;
+  }
+  int64_t count() const override { return batching.size(); }
 
   VmapAxes axes;
   Site site;
   Batching batching;
+  Handle numbers;  // of the samples, int64, once a draw has asked
   Observing observing;
 };
 

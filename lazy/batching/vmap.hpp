@@ -6,10 +6,11 @@
 //
 // The function is called once, whatever the number of samples: what it records of a sample is recorded of all
 // of them, in one program. It sees shapes without the batch's axis. Values of samples cannot be asked for in
-// it (item(), to_vector(), printing: Error), so no branch may depend on one: where() chooses. Random numbers
-// that it draws are the same for all samples. Derivatives work on both sides of it: vmap(grad(f)) gives the
-// gradient of each sample, and gradients go through vmap(f).
+// it (item(), to_vector(), printing: Error), so no branch may depend on one: where() chooses. If it draws
+// random numbers, `randomness` says whether each sample has its own. Derivatives work on both sides of it:
+// vmap(grad(f)) gives the gradient of each sample, and gradients go through vmap(f).
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -21,12 +22,20 @@
 
 namespace lazy {
 
+/// Says what a function of one sample draws.
+enum class Randomness : uint8_t {
+  error,      // a draw throws Error
+  same,       // all samples have the same numbers
+  different,  // sample i of n has row i of what a draw of (n, ...) gives
+};
+
 /// Says where batches have the axis of their samples.
 struct VmapAxes {
   /// By argument, and negative ones from the end; std::nullopt: the argument is the same for each sample.
   /// Empty: the first axis of each argument.
   std::vector<std::optional<int>> in_axes = {};
   int out_axes = 0;  // of each result
+  Randomness randomness = Randomness::error;
 };
 
 namespace detail {

@@ -39,6 +39,12 @@ thread_local constinit Observing* observing = nullptr;
 constinit std::atomic<uint32_t> observers = 0;
 thread_local constinit bool inferring = false;
 thread_local constinit int samples_followed = 0;
+namespace {
+thread_local constinit SampleDraws* sample_draws = nullptr;
+}  // namespace
+SampleDraws::SampleDraws() noexcept : outer_(std::exchange(sample_draws, this)) {}
+SampleDraws::~SampleDraws() { sample_draws = outer_; }
+SampleDraws* SampleDraws::innermost() noexcept { return sample_draws; }
 
 Handle sample_of(DType t, const Shape& shape, Device device, const Site& s) {
   const Handle nothing = jit::without_value(t == DType::uint8 ? DType::int8 : DType::uint8, shape, device, s);

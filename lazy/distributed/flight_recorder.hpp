@@ -20,8 +20,8 @@ class FlightRecorder {
   uint64_t end(uint64_t number, bool good);
   /// Returns what is kept, as JSON.
   std::string text(int rank, int size, const char* engine) const;
-  /// Writes it to LAZY_DUMP_DIR, if that is set.
-  void write(int rank, int size, const char* engine) const noexcept;
+  /// Writes it to LAZY_DUMP_DIR; if that is not set, to standard error where somebody `asked` for it.
+  void write(int rank, int size, const char* engine, bool asked = false) const noexcept;
 
  private:
   using Clock = std::chrono::steady_clock;

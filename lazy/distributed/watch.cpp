@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "lazy/distributed/collective_kinds.hpp"
+#include "lazy/distributed/signalled.hpp"
 #include "support/quiet_thread.hpp"
 
 namespace lazy::distributed::detail {
@@ -79,6 +80,7 @@ class ProcessWatch final : public Watch {
       const int first = known_[static_cast<size_t>(r)].status.lost;
       return first < 0 ? std::string() : ", for it had lost rank " + std::to_string(first);
     });
+    count_signals();
     thread_ = quiet_thread([this] { watch(); });
   }
   ~ProcessWatch() override {
@@ -109,6 +111,10 @@ class ProcessWatch final : public Watch {
       ::poll(polled.data(), polled.size(), static_cast<int>(kTick.count()));
       for (size_t i = 0; i < links_.size(); ++i)
         if (is_link(i)) hear(i);
+      if (const uint32_t n = signals(); n != signals_) {
+        signals_ = n;
+        own_.recorder().write(own_.rank(), own_.size(), own_.engine(), true);
+      }
       if (seconds_since(said) >= kSay) say(false), said = Clock::now();
       judge();
     }
@@ -234,6 +240,7 @@ class ProcessWatch final : public Watch {
   const Fd alarm_;
   Patience patience_;
   std::atomic<bool> ending_{false};
+  uint32_t signals_ = signals();  // that were answered; of the thread
   std::thread thread_;
 };
 

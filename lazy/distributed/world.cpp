@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -71,9 +72,24 @@ std::string engine_asked_for() {
     case config::CommEngine::tcp: return "tcp";
     case config::CommEngine::gloo: return "gloo";
     case config::CommEngine::mpi: return "mpi";
+    case config::CommEngine::memory: return "memory";
     case config::CommEngine::auto_: break;
   }
-  return detail::has_plugin("gloo", nullptr) ? "gloo" : "tcp";
+  return "auto";
+}
+
+/// Makes the engine of that name; of "auto" the same on all ranks, whatever libraries each has.
+std::unique_ptr<Engine> make_engine(const std::string& name, Meeting& meeting, Clock::time_point deadline) {
+  if (name == "tcp") return detail::tcp_engine(meeting, deadline);
+  if (name != "auto" && name != "memory") return detail::plugin_engine(name, meeting, deadline);
+  auto neighbours = std::make_unique<detail::Neighbours>(meeting, deadline);
+  if (name == "memory" || neighbours->all_near())
+    return detail::tcp_engine(meeting, deadline, std::move(neighbours));
+  const std::vector<std::string> have =
+      meeting.gather(detail::has_plugin("gloo", nullptr) ? "gloo" : "", deadline);
+  return std::find(have.begin(), have.end(), "") == have.end()
+             ? detail::plugin_engine("gloo", meeting, deadline)
+             : detail::tcp_engine(meeting, deadline);
 }
 
 std::unique_ptr<World> connect(const std::string& engine, Meeting meeting, double timeout) {
@@ -84,9 +100,7 @@ std::unique_ptr<World> connect(const std::string& engine, Meeting meeting, doubl
       throw CommunicationError("LAZY_COMM: rank " + std::to_string(r) + " uses " + engines[r] + ", rank " +
                                std::to_string(meeting.rank()) + " " + engine);
   auto world = std::make_unique<World>();
-  auto made = engine == "tcp" ? detail::tcp_engine(meeting, deadline)
-                              : detail::plugin_engine(engine, meeting, deadline);
-  world->communicator = std::make_unique<Communicator>(std::move(made), timeout);
+  world->communicator = std::make_unique<Communicator>(make_engine(engine, meeting, deadline), timeout);
   world->watch = detail::watch_processes(*world->communicator, std::move(meeting),
                                          static_cast<double>(config::get().comm_silence));
   return world;

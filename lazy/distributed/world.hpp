@@ -40,7 +40,7 @@ bool is_initialized() noexcept;
 int rank() noexcept;  // 0 without a world
 int world_size() noexcept;
 inline bool is_main_process() noexcept { return rank() == 0; }
-/// Returns what connects the ranks, "gloo", "tcp", "mpi" or "threads"; "none" in a world of one.
+/// Returns what connects the ranks, "memory", "tcp", "gloo", "mpi" or "threads"; "none" in a world of one.
 const char* engine() noexcept;
 /// Returns the last collectives of this rank as JSON, at most 1,000, the latest last: number, group, kind,
 /// dtype, elements, line, and microseconds of its begin and end since the world began. Where ranks fail each

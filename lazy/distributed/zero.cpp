@@ -118,8 +118,29 @@ Tensor ZeroOptimizer::clip_grad_norm_(double max_norm, Site s) {
   return norm;
 }
 
+Tensor ZeroOptimizer::found_by_any(const Tensor& own, const Site& s) const {
+  const Tensor mine = own.defined() ? astype(Arg(own, s), DType::float32) : zeros({}, float32, {}, s);
+  return greater(Arg(all_reduce(mine, ReduceOp::max, options_.group, s), s), Arg(0.0, s));
+}
+
+void ZeroOptimizer::unscale_(GradScaler& scaler, Site s) {
+  if (!buckets_) return scaler.unscale_(*inner_, s);
+  scaler.unscale_(
+      *inner_, [&](const Tensor& own) { return found_by_any(own, s); }, s);
+}
+
 void ZeroOptimizer::step(Site s) {
   inner_->step(s);
+  gather(s);
+}
+void ZeroOptimizer::step(GradScaler& scaler, Site s) {
+  if (!buckets_) return scaler.step(*inner_, s);
+  scaler.step(
+      *inner_, [&](const Tensor& own) { return found_by_any(own, s); }, s);
+  gather(s);
+}
+
+void ZeroOptimizer::gather(const Site& s) {
   if (!buckets_) return;
   const no_grad scope;
   std::vector<Work> gathers;

@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "lazy/amp/grad_scaler.hpp"
 #include "lazy/distributed/collectives.hpp"
 #include "lazy/distributed/no_sync.hpp"
 #include "lazy/nn/modules/module.hpp"
@@ -65,6 +66,9 @@ class ZeroOptimizer {
   Tensor clip_grad_norm_(double max_norm, Site s = Site::current());
   /// Records the inner optimizer's step, and gathers the parameters.
   void step(Site s = Site::current());
+  /// Do what the scaler does with an optimizer, where an infinity or NaN in any rank's shard counts for all.
+  void unscale_(GradScaler& scaler, Site s = Site::current());
+  void step(GradScaler& scaler, Site s = Site::current());
   void zero_grad(Site s = Site::current());
 
   /// Returns the optimizer of the shards, for learning rates and schedules.
@@ -90,6 +94,9 @@ class ZeroOptimizer {
   Tensor part_of(const std::vector<Tensor>& values, const Site& s) const;
   /// Sets the shards to the rank's parts of the parameters, as they are now.
   void take_shards(const Site& s);
+  void gather(const Site& s);
+  /// Returns whether any rank found that a gradient is not finite.
+  Tensor found_by_any(const Tensor& own, const Site& s) const;
   void add_gradient(Parameter& shard, const Tensor& gradient, const Site& s) const;
 
   const ZeroOptions options_;

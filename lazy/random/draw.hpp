@@ -6,6 +6,7 @@
 
 #include "jit/backend/registry.hpp"
 #include "jit/graph/capturing.hpp"
+#include "lazy/core/samples.hpp"
 #include "lazy/core/scalar.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "lazy/random/random.hpp"
@@ -34,8 +35,22 @@ struct Draw : Recorder {
   }
   Tensor result(const Handle& h) const { return Tensor(as(dtype, h)); }
 
-  /// Returns the index of each element in row-major order.
+  /// Returns the index of each element in row-major order. Where the shape is that of samples which draw
+  /// numbers of their own, it is the index in what all of them draw.
   Handle index() const {
+    Handle all = index_in_shape();
+    int64_t drawn = numel(shape);
+    for (SampleDraws* d = SampleDraws::innermost(); d; d = d->outer()) {
+      const Handle sample = d->number(name, site);
+      if (!sample) continue;
+      all = op(Op::add, all, op(Op::multiply, as(uint32, sample), number(drawn, uint32)));
+      drawn *= d->count();
+      if (drawn > int64_t{1} << 32)
+        fail<ShapeError>("all samples together draw more than 2^32 numbers, which one draw cannot give");
+    }
+    return all;
+  }
+  Handle index_in_shape() const {
     Handle sum;
     int64_t stride = 1;
     for (int a = shape.size() - 1; a >= 0; --a) {

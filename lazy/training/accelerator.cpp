@@ -83,8 +83,6 @@ void Accelerator::prepare(nn::Module& model, optim::Optimizer& optimizer, Site s
 
 void Accelerator::prepare(nn::Module& model, distributed::ZeroOptimizer& optimizer, Site s) {
   if (!models_.empty()) throw Error("prepare: a ZeroOptimizer goes with one model alone", s);
-  if (scaler_.is_enabled())
-    throw Error("prepare: a ZeroOptimizer takes no float16 loss scale: use bfloat16", s);
   zero_ = &optimizer;
   models_.push_back(&model);
 }
@@ -239,6 +237,7 @@ void Accelerator::end_join() {
 
 void Accelerator::unscale(const Site& s) {
   if (!scaler_.is_enabled()) return;
+  if (zero_ && !std::exchange(zero_unscaled_, true)) zero_->unscale_(scaler_, s);
   for (optim::Optimizer* o : optimizers_)
     if (std::find(unscaled_.begin(), unscaled_.end(), o) == unscaled_.end())
       scaler_.unscale_(*o, s), unscaled_.push_back(o);
@@ -256,7 +255,7 @@ Tensor Accelerator::clip_grad_norm_(const optim::ParameterList& parameters, doub
 }
 void Accelerator::clip_grad_value_(const optim::ParameterList& parameters, double clip_value, Site s) {
   unscale(s);
-  optim::clip_grad_value_(parameters, clip_value, s);
+  optim::clip_grad_value_(zero_ ? zero_->inner().parameters() : parameters, clip_value, s);
 }
 
 void Accelerator::step(optim::Optimizer& optimizer, Site s) {
@@ -270,7 +269,11 @@ void Accelerator::step(optim::Optimizer& optimizer, Site s) {
 }
 
 void Accelerator::step(distributed::ZeroOptimizer& optimizer, Site s) {
-  if (sync_gradients_) optimizer.step(s);
+  if (!sync_gradients_) return;
+  if (!scaler_.is_enabled()) return optimizer.step(s);
+  optimizer.step(scaler_, s);
+  scaler_.update(s);
+  zero_unscaled_ = false;
 }
 void Accelerator::zero_grad(distributed::ZeroOptimizer& optimizer, Site s) {
   if (sync_gradients_) optimizer.zero_grad(s);

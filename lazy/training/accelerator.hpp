@@ -319,6 +319,7 @@ class Accelerator {
   std::map<std::string, std::unique_ptr<ShardedFolder>> folders_;  // of states, by path
   GradScaler scaler_;
   std::vector<optim::Optimizer*> unscaled_;  // since the last step
+  bool zero_unscaled_ = false;               // likewise
   size_t stepped_ = 0;                       // optimizers that have stepped since the scaler's update
   int64_t batches_ = 0;
   bool sync_gradients_ = true;

@@ -157,8 +157,8 @@ std::string make_page(const Trace& t, const std::string& title, size_t most_span
   replace(page, "@TITLE@", escaped_html(title));
   replace(page, "@STYLE@", files::kStyleCss);
   const std::string script = std::string(files::kBaseJs) + files::kTimelineJs + files::kTablesJs +
-                             files::kChartsJs + files::kAgainstJs + files::kModulesJs + files::kGraphJs + files::kSelftestJs +
-                             files::kMainJs;
+                             files::kChartsJs + files::kAgainstJs + files::kModulesJs + files::kGraphJs +
+                             files::kSelftestJs + files::kMainJs;
   replace(page, "@SCRIPT@", script);
   replace(page, "@DATA@", for_script(data.dump(-1, ' ', false, json::error_handler_t::replace)));
   return page;

@@ -10,6 +10,7 @@
 #include "backends/cpu/emitter/control_flow.hpp"
 #include "backends/cpu/emitter/inner_reduction_writer.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
+#include "backends/cpu/emitter/split.hpp"
 #include "backends/cpu/machine/features.hpp"
 
 namespace lazy::cpu_backend {
@@ -21,7 +22,8 @@ constexpr size_t kLongBody = 16;  // vector instructions; more hide the latency 
 // Rows of at most so many elements have separate code, without what they leave empty: the other partial
 // vectors and the lanes past the width hold the identity, which changes nothing.
 constexpr int kWidths[] = {16, 8, 4};
-constexpr int kAnyLength = 1;  // `several_rows`; or a width
+constexpr int kLongRow = 1024;  // bytes
+constexpr int kAnyLength = 1;   // `several_rows`; or a width
 constexpr int8_t kFirstRow = x86::Gp::kIdR13, kSecondRow = x86::Gp::kIdR14, kThirdRow = x86::Gp::kIdR12,
                  kRowStride = x86::Gp::kIdR15;
 constexpr int kSpareRegisters = 8;  // vector registers for what a step of several rows computes
@@ -133,7 +135,8 @@ void InnerReductionWriter::plan_rows() {
 }
 
 /// Writes what is done once for a launch whose rows are one block each. Far memory is read faster in one
-/// stream, unless there is more to do with what arrives.
+/// stream, unless there is more to do with what arrives; so are long rows of a tile group's block, if no step
+/// before has read them.
 void InnerReductionWriter::begin_rows() {
   x86::Assembler& a = as_->a;
   const int axis = outer_.back();
@@ -146,6 +149,14 @@ void InnerReductionWriter::begin_rows() {
     a.imul(x86::rdx, as_->arg(as_->args.stride(row_operand_, axis)));
     a.cmp(x86::rdx, static_cast<int32_t>(std::min<size_t>(caches().l2, 1 << 30)));
     a.jg(far);
+    if (!reads_near_rows()) {
+      const Label alone = a.newLabel();
+      a.cmp(as_->arg(jit::loop::ArgLayout::kScratch + 1), static_cast<int>(kBlockOfMany));
+      a.jne(alone);
+      a.cmp(as_->arg(as_->args.stride(row_operand_, axis)), kLongRow);
+      a.jge(far);
+      a.bind(alone);
+    }
   }
   a.mov(several_rows, kAnyLength);
   for (const int width : kWidths) {

@@ -27,6 +27,8 @@ constexpr double kIndicesThatMatter = 256;
 constexpr int64_t kRowsToSkip = 32, kCutsToSkip = 8;
 // Kernels take so many short rows at once; what is left of a block goes row by row, which takes longer.
 constexpr int64_t kRowsTogether = 4;
+// One row may fill so many first-level caches for blocks of one row to be best.
+constexpr double kNearsOfRow = 3;
 // The third-level cache is taken to be as large as so many second-level caches.
 constexpr double kFarToMemory = 8;
 
@@ -157,13 +159,14 @@ std::optional<double> time_of(const Program& p, const TileGroup& tile_group, con
   return ns;
 }
 
-/// Returns true if one index of some level fits the first-level cache with room to spare.
-bool has_short_rows(const TileGroup& tile_group, const CapturedGraph& f, const Blocks& b, double near) {
-  for (int l = 0; l < static_cast<int>(tile_group.levels.size()); ++l) {
-    const Footprint one = footprint(tile_group, f, b.extent, l);
-    if (one.fixed + one.moving <= near / 2) return true;
-  }
-  return false;
+/// Returns what one index touches of the first level of which it fits in so many bytes; none if no level's
+/// does.
+std::optional<Footprint> row_within(double bytes, const TileGroup& tile_group, const CapturedGraph& f,
+                                    const Blocks& b) {
+  for (int l = 0; l < static_cast<int>(tile_group.levels.size()); ++l)
+    if (const Footprint one = footprint(tile_group, f, b.extent, l); one.fixed + one.moving <= bytes)
+      return one;
+  return {};
 }
 
 /// Limits what a block may touch, in bytes.
@@ -264,11 +267,17 @@ Blocks choose_blocks(const Program& p, const TileGroup& tile_group, const Captur
   if (!parallel && total < most && !skips) return b;
   if (parallel && indices < workers.threads) return b;
 
-  // If single indices fit the first-level cache with room to spare, few of them at a time are best: while
-  // one block is worked on, the memory that the next one reads is on its way already. Half that cache, for
-  // what one block stores and the next one reads lies there too.
+  // If single indices fit the first-level cache or nearly so, few of them at a time are best: while one block
+  // is worked on, the memory that the next one reads is on its way already. Half that cache, for what one
+  // block stores and the next one reads lies there too; but as many as kernels take at once, if these fit it
+  // and memory isn't far.
   Budget budget{most, most};
-  if (!asked && !products && has_short_rows(tile_group, f, b, near)) budget = {near / 2, near / 2};
+  if (const auto row = row_within(kNearsOfRow * near, tile_group, f, b); row && !asked && !products) {
+    const double together = row->fixed + kRowsTogether * row->moving;
+    const bool waits = total > kFarToMemory * far;
+    budget.block = together <= near && !waits ? std::max(together, near / 2) : near / 2;
+    budget.index = kNearsOfRow * near;
+  }
   const double matrix = choose_length(tile_group, f, budget, asked, b);
   if (rows) choose_rows(tile_group, skips, b);
   choose_cuts(!parallel ? 1
@@ -285,7 +294,7 @@ Blocks choose_blocks(const Program& p, const TileGroup& tile_group, const Captur
 
 BlockArguments::BlockArguments(const Step& s, const uint8_t* dim_of, const Blocks& b, const CapturedGraph& f,
                                const uint64_t* words, const std::vector<uint8_t>& scratch)
-    : at_(s.args), scratch_(scratch) {
+    : at_(s.args), scratch_(scratch), length_(b.length) {
   const auto levels = static_cast<size_t>(b.level) + 1;
   for (size_t l = 0; l < levels; ++l) {
     Level level{s.axis_of[dim_of[l]], 1, true};
@@ -300,6 +309,16 @@ BlockArguments::BlockArguments(const Step& s, const uint8_t* dim_of, const Block
       steps_.push_back(
           scratch[static_cast<size_t>(o)] ? 0 : l.unit * static_cast<int64_t>(words[at_.stride(o, l.axis)]));
   }
+}
+
+void BlockArguments::add_changes(size_t first, std::vector<Change>& changes) const {
+  const auto add = [&](int word, int64_t by) {
+    if (by != 0) changes.push_back({first + static_cast<size_t>(word), static_cast<uint64_t>(by)});
+  };
+  const size_t levels = levels_.size();
+  for (int o = 0; o < at_.operands; ++o)
+    add(at_.pointer(o), steps_[static_cast<size_t>(o) * levels + levels - 1] * length_);
+  add(at_.origin(levels_.back().axis), levels_.back().unit * length_);
 }
 
 void BlockArguments::move(const int64_t* index, int64_t length, char* piece, uint64_t* words) const {

@@ -40,6 +40,14 @@ class BlockArguments {
   /// cut, where the block starts; it has `length` indices of the latter. `piece` is the begin of the piece's
   /// scratch.
   void move(const int64_t* index, int64_t length, char* piece, uint64_t* words) const;
+  /// A word of the arguments, and what is added to it from one block to the next.
+  struct Change {
+    size_t word;
+    uint64_t by;
+  };
+  /// Appends what move() would change for the next block, if only the index along the level that is cut
+  /// differs and both blocks have Blocks::length indices of it. `first` is where the step's arguments begin.
+  void add_changes(size_t first, std::vector<Change>&) const;
 
  private:
   struct Level {
@@ -52,6 +60,7 @@ class BlockArguments {
   std::vector<int64_t> steps_;  // bytes from one index of a level to the next, at operand * levels + level
   std::vector<uint64_t> base_;  // by operand: its address, or its offset into the scratch
   std::vector<uint8_t> scratch_;
+  int64_t length_;  // of a block: indices of the level that is cut
 };
 
 }  // namespace lazy::jit

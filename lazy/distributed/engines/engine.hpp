@@ -21,9 +21,10 @@ struct Announcement {
   uint64_t elements = 0;  // of all operands of the rank
   uint64_t shapes = 0;    // a hash of the operands' shapes
   uint64_t members = 0;   // a hash of the group's ranks
-  uint64_t bytes = 0;     // of the message behind this
+  uint64_t bytes = 0;     // of the message
+  uint64_t address = 0;   // in the sender's memory, where the receiver is to read it; 0: it follows
   int32_t kind = 0, dtype = 0, reduction = 0, root = 0, group = 0, reserved = 0;
-  char line[104] = {};  // the user's, "train.cpp:17", cut
+  char line[96] = {};  // the user's, "train.cpp:17", cut
 };
 
 struct Outgoing {

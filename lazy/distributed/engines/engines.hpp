@@ -6,14 +6,17 @@
 
 #include "lazy/distributed/engines/engine.hpp"
 #include "lazy/distributed/engines/meeting.hpp"
+#include "lazy/distributed/engines/neighbours.hpp"
 
 namespace lazy::distributed::detail {
 
 /// Returns as many engines, of the threads of one process.
 std::vector<std::unique_ptr<Engine>> thread_engines(int size);
 
-/// Connects those that have met by TCP. CommunicationError if one does not come in time.
-std::unique_ptr<Engine> tcp_engine(Meeting& meeting, Clock::time_point deadline);
+/// Connects those that have met by TCP. CommunicationError if one does not come in time. With `neighbours`,
+/// ranks that may read each other's memory do so for what is long.
+std::unique_ptr<Engine> tcp_engine(Meeting& meeting, Clock::time_point deadline,
+                                   std::unique_ptr<Neighbours> neighbours = nullptr);
 
 /// Returns whether the shared object of an engine of others is there and can be opened: "gloo", "mpi". If
 /// not, `why` is set.

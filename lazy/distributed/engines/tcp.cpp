@@ -1,5 +1,7 @@
 // Connects processes by TCP: every two ranks have a connection. A message is its announcement, then its
-// bytes.
+// bytes; or, where ranks may read each other's memory, its announcement alone, and the receiver says by one
+// byte that it has read what lies where that says. The byte comes behind the receiver's own message: this is
+// done only where each of the two sends the other one.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -17,35 +19,71 @@
 namespace lazy::distributed::detail {
 namespace {
 
+// Shorter messages go through the connection: a byte back would take as long as they.
+constexpr size_t kShort = 64 << 10;
+// So much is read before a look whether to stop.
+constexpr size_t kReadAtOnce = 4 << 20;
+
 class Tcp final : public Engine {
  public:
-  Tcp(int rank, std::vector<Fd> peers)
-      : rank_(rank), peers_(std::move(peers)), alarm_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  Tcp(int rank, std::vector<Fd> peers, std::unique_ptr<Neighbours> neighbours)
+      : rank_(rank),
+        peers_(std::move(peers)),
+        neighbours_(std::move(neighbours)),
+        alarm_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(peers_.size()); }
-  const char* name() const override { return "tcp"; }
+  const char* name() const override { return neighbours_ ? "memory" : "tcp"; }
 
   void exchange(const Announcement& own, std::span<const Outgoing> out, std::span<const Incoming> in,
                 const CheckAnnouncement& check) override {
+    try {
+      exchange_all(own, out, in, check);
+    } catch (...) {
+      if (neighbours_) neighbours_->give_up();  // its memory is somebody else's as soon as this returns
+      throw;
+    }
+  }
+  void exchange_all(const Announcement& own, std::span<const Outgoing> out, std::span<const Incoming> in,
+                    const CheckAnnouncement& check) {
     std::vector<Sending> sending;
     std::vector<Receiving> receiving;
+    for (const Incoming& i : in) receiving.push_back({i});
     for (const Outgoing& o : out) {
-      sending.push_back({o, own, 0, false});
-      sending.back().announcement.bytes = o.bytes;
+      sending.push_back({o, own});
+      Sending& s = sending.back();
+      s.announcement.bytes = o.bytes;
+      if (o.bytes < kShort || !neighbours_ || !neighbours_->near(o.to)) continue;
+      const auto back = std::find_if(in.begin(), in.end(), [&](const Incoming& i) { return i.from == o.to; });
+      if (back == in.end()) continue;
+      s.announcement.address = reinterpret_cast<uint64_t>(o.data);
+      s.back = static_cast<int>(back - in.begin());
     }
-    for (const Incoming& i : in) receiving.push_back({i, {}, 0});
+    for (Receiving& r : receiving)
+      for (size_t i = 0; i < sending.size(); ++i)
+        if (sending[i].message.to == r.message.from) r.back = static_cast<int>(i);
     for (;;) {
       // Announcements go out before any is looked at: the others find out, too, where ranks differ.
       for (Sending& s : sending)
-        while (!s.done() && send(s)) {}
+        while (!s.sent_all() && send(s)) {}
       for (Receiving& r : receiving)
-        while (!r.done() && receive(r, check)) {}
+        while (!r.got_all() && receive(r, check)) {}
+      for (Receiving& r : receiving)
+        if (!r.done() && may_confirm(r, sending)) confirm(r);
+      for (Sending& s : sending)
+        if (!s.done() && may_be_confirmed(s, receiving)) hear_confirmation(s);
       std::vector<pollfd> polled{{alarm_.get(), POLLIN, 0}};
-      for (const Sending& s : sending)
-        if (!s.done()) polled.push_back({fd(s.message.to), POLLOUT, 0});
-      for (const Receiving& r : receiving)
-        if (!r.done()) polled.push_back({fd(r.message.from), POLLIN, 0});
-      if (polled.size() == 1) break;
+      for (const Sending& s : sending) {
+        if (!s.sent_all()) polled.push_back({fd(s.message.to), POLLOUT, 0});
+        else if (!s.done() && may_be_confirmed(s, receiving)) polled.push_back({fd(s.message.to), POLLIN, 0});
+      }
+      for (const Receiving& r : receiving) {
+        if (!r.got_all()) polled.push_back({fd(r.message.from), POLLIN, 0});
+        else if (!r.done() && may_confirm(r, sending)) polled.push_back({fd(r.message.from), POLLOUT, 0});
+      }
+      if (std::all_of(sending.begin(), sending.end(), [](const Sending& s) { return s.done(); }) &&
+          std::all_of(receiving.begin(), receiving.end(), [](const Receiving& r) { return r.done(); }))
+        break;
       if (stopped_.load()) throw Stopped(awaited(sending, receiving));
       ::poll(polled.data(), polled.size(), -1);
     }
@@ -63,16 +101,54 @@ class Tcp final : public Engine {
   struct Sending {
     Outgoing message;
     Announcement announcement;
-    size_t sent;
+    int back = -1;  // which one comes from there, before the byte that says that this one was read
+    size_t sent = 0;
     bool refused = false;  // the other end is closed; what it announced before may say why
-    bool done() const { return refused || sent == sizeof announcement + message.bytes; }
+    bool confirmed = false;
+    size_t behind() const { return announcement.address ? 0 : message.bytes; }
+    bool sent_all() const { return refused || sent == sizeof announcement + behind(); }
+    bool done() const { return refused || (sent_all() && (!announcement.address || confirmed)); }
   };
   struct Receiving {
     Incoming message;
-    Announcement announcement;
-    size_t got;
-    bool done() const { return got >= sizeof announcement && got == sizeof announcement + message.bytes; }
+    Announcement announcement = {};
+    int back = -1;  // which one goes there; -1: none
+    size_t got = 0;
+    bool confirmed = false;
+    size_t behind() const { return announcement.address ? 0 : message.bytes; }
+    bool got_all() const { return got >= sizeof announcement && got == sizeof announcement + behind(); }
+    bool done() const { return got_all() && (!announcement.address || confirmed); }
   };
+  static bool may_confirm(const Receiving& r, const std::vector<Sending>& sending) {
+    return r.got_all() && r.back >= 0 && sending[static_cast<size_t>(r.back)].sent_all();
+  }
+  static bool may_be_confirmed(const Sending& s, const std::vector<Receiving>& receiving) {
+    return s.sent_all() && s.back >= 0 && receiving[static_cast<size_t>(s.back)].got_all();
+  }
+  void confirm(Receiving& r) const {
+    const char byte = 1;
+    const ssize_t n = ::send(fd(r.message.from), &byte, 1, MSG_NOSIGNAL);
+    if (n < 0 && errno != EAGAIN && errno != EINTR) gone(r.message.from);
+    r.confirmed = n > 0;
+  }
+  void hear_confirmation(Sending& s) const {
+    char byte;
+    const ssize_t n = ::recv(fd(s.message.to), &byte, 1, 0);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) gone(s.message.to);
+    s.confirmed = n > 0;
+  }
+  /// Reads a message out of its sender's memory.
+  void read(const Receiving& r) const {
+    const int from = r.message.from;
+    if (!neighbours_ || !neighbours_->near(from) || r.back < 0)
+      throw std::runtime_error("rank " + std::to_string(from) + " sends what this rank can't read");
+    for (size_t at = 0; at < r.message.bytes; at += kReadAtOnce) {
+      if (stopped_.load()) throw Stopped({from});
+      neighbours_->read(from, r.announcement.address + at, static_cast<char*>(r.message.data) + at,
+                        std::min(kReadAtOnce, r.message.bytes - at));
+    }
+    if (!neighbours_->holds(from)) gone(from);
+  }
   int fd(int peer) const { return peers_[static_cast<size_t>(peer)].get(); }
 
   // Each moves some bytes; false if the connection takes, or has, no more now.
@@ -104,7 +180,10 @@ class Tcp final : public Engine {
     if (n <= 0) gone(r.message.from);
     const bool before = r.got < sizeof r.announcement;
     r.got += static_cast<size_t>(n);
-    if (before && r.got == sizeof r.announcement) { hear(r.announcement, r.message, check); }
+    if (before && r.got == sizeof r.announcement) {
+      hear(r.announcement, r.message, check);
+      if (r.announcement.address) read(r);
+    }
     return true;
   }
   [[noreturn]] static void gone(int peer) {
@@ -123,13 +202,15 @@ class Tcp final : public Engine {
 
   const int rank_;
   const std::vector<Fd> peers_;  // by rank; none for this one
-  const Fd alarm_;               // readable once stopped: it wakes poll(2)
+  const std::unique_ptr<Neighbours> neighbours_;
+  const Fd alarm_;  // readable once stopped: it wakes poll(2)
   std::atomic<bool> stopped_{false};
 };
 
 }  // namespace
 
-std::unique_ptr<Engine> tcp_engine(Meeting& meeting, Clock::time_point deadline) {
+std::unique_ptr<Engine> tcp_engine(Meeting& meeting, Clock::time_point deadline,
+                                   std::unique_ptr<Neighbours> neighbours) {
   const int rank = meeting.rank(), size = meeting.size();
   std::vector<Fd> peers(static_cast<size_t>(size));
   const Fd door = listen_at(meeting.hosts()[static_cast<size_t>(rank)], 0, size);
@@ -149,7 +230,7 @@ std::unique_ptr<Engine> tcp_engine(Meeting& meeting, Clock::time_point deadline)
       throw CommunicationError("a rank came twice");
     peers[static_cast<size_t>(theirs)] = std::move(s);
   }
-  return std::make_unique<Tcp>(rank, std::move(peers));
+  return std::make_unique<Tcp>(rank, std::move(peers), std::move(neighbours));
 }
 
 }  // namespace lazy::distributed::detail

@@ -2,6 +2,8 @@
 // the bit on all; parameters that a loss does not depend on; several batches to a step; buckets.
 #include "lazy/distributed/data_parallel.hpp"
 
+#include "lazy/distributed/global_mean.hpp"
+
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
@@ -121,6 +123,41 @@ BOOST_AUTO_TEST_CASE(buckets_go_from_the_last_parameter) {
     check(count == 8, "all parameters");
     check(buckets.back().back() == "conv.weight", "the last one");
   });
+}
+
+// Each example counts alike, however many a rank has; in several batches to a step, too.
+BOOST_AUTO_TEST_CASE(means_over_all_ranks) {
+  const auto gradients = [](int64_t from, int64_t to, int64_t cut) {
+    Net net;
+    net.load_state_dict(test::first_values<Net>());
+    distributed::DataParallel parallel(net);
+    const Batch b = batch_of(1, 24);
+    const Tensor count = full({}, to - from, int64);
+    const auto loss = [&](int64_t first, int64_t last) {
+      const Slice mine = slice(first, last);
+      return distributed::global_mean(cross_entropy(net(b.x(mine)), b.y(mine), {.reduction = Reduction::sum}),
+                                      count);
+    };
+    if (cut > from) {
+      const auto alone = parallel.no_sync();
+      parallel.backward(loss(from, cut));
+    }
+    parallel.backward(loss(std::max(cut, from), to));
+    std::vector<float> all;
+    for (const ParameterRef& p : {net.conv.weight.ref(), net.hidden.weight.ref(), net.out.bias.ref()})
+      for (const float v : p->grad().to_vector<float>()) all.push_back(v);
+    return all;
+  };
+  const std::vector<float> whole = gradients(0, 24, 0);
+  for (const int64_t cut : {0, 3})
+    distributed::run_ranks(2, [&] {
+      const std::vector<float> mine = distributed::rank() ? gradients(5, 24, 5 + cut) : gradients(0, 5, cut);
+      check(mine.size() == whole.size(), "as many gradients");
+      for (size_t i = 0; i < mine.size(); ++i)
+        check(std::abs(mine[i] - whole[i]) < 1e-5f * (1 + std::abs(whole[i])),
+              "gradient " + std::to_string(i));
+    });
+  BOOST_CHECK_THROW((void)distributed::global_mean(ones({2}), ones({})), ShapeError);
 }
 
 // A rank's loss may leave out what another's depends on, or all may.

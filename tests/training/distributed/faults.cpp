@@ -6,10 +6,12 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "lazy/distributed/collectives.hpp"
 #include "lazy/lazy.hpp"
+#include "tests/common/folder.hpp"
 #include "tests/training/distributed/worlds.hpp"
 
 using namespace lazy;
@@ -84,6 +86,36 @@ BOOST_AUTO_TEST_CASE(the_others_are_told) {
   }
 }
 
+/// Runs as one process of a world, if it is one: gets SIGUSR2, tells, and goes on.
+BOOST_AUTO_TEST_CASE(a_rank_that_is_asked) {
+  if (!std::getenv("LAZY_TEST_ASKED")) return;
+  distributed::init();
+  const Tensor x = ones({1000});
+  (void)distributed::all_reduce(x).eval();
+  const std::string file =
+      config::get().dump_dir.get() + "/collectives_" + std::to_string(distributed::rank()) + ".json";
+  for (const char* const last : {"all_reduce", "all_gather"}) {
+    ::raise(SIGUSR2);
+    std::string text;
+    for (int i = 0; i < 400 && text.find(last) == text.npos; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(25));
+      std::stringstream all;
+      all << std::ifstream(file).rdbuf();
+      text = all.str();
+    }
+    BOOST_TEST(text.find(std::string("\"kind\": \"") + last) != text.npos, text);
+    BOOST_TEST(text.find("faults.cpp") != text.npos, text);
+    (void)distributed::all_gather(x).eval();
+  }
+  distributed::finalize();
+}
+
+BOOST_AUTO_TEST_CASE(tells_when_it_is_asked) {
+  const test::Folder folder;
+  test::run_world("distributed_faults/a_rank_that_is_asked", "tcp", 2,
+                  {{"LAZY_TEST_ASKED", "1"}, {"LAZY_DUMP_DIR", folder.path()}});
+}
+
 // Ranks of different engines, or of worlds of different sizes, do not meet.
 BOOST_AUTO_TEST_CASE(worlds_that_differ) {
   const std::string port = std::to_string(test::next_port());
@@ -95,8 +127,7 @@ BOOST_AUTO_TEST_CASE(worlds_that_differ) {
                                                                   {"LAZY_COMM", engine}});
   };
   for (const pid_t child : {start(0, "2", "tcp"), start(1, "3", "tcp")}) test::wait_for(child, "sizes");
-  if (test::engines().size() > 1 && test::engines()[1] == "gloo")
-    for (const pid_t child : {start(0, "2", "tcp"), start(1, "2", "gloo")}) test::wait_for(child, "engines");
+  for (const pid_t child : {start(0, "2", "tcp"), start(1, "2", "memory")}) test::wait_for(child, "engines");
 }
 
 BOOST_AUTO_TEST_CASE(does_not_meet) {
@@ -106,7 +137,7 @@ BOOST_AUTO_TEST_CASE(does_not_meet) {
     BOOST_TEST(false, "nothing was thrown");
   } catch (const CommunicationError& e) {
     const std::string what = e.what();
-    BOOST_TEST((what.find("world of 3") != what.npos || what.find("uses gloo") != what.npos ||
+    BOOST_TEST((what.find("world of 3") != what.npos || what.find("uses memory") != what.npos ||
                 what.find("uses tcp") != what.npos || what.find("closed its connection") != what.npos),
                what);
   }

@@ -13,7 +13,7 @@ namespace lazy::test {
 
 /// Returns the engines between processes that can be used here.
 inline std::vector<std::string> engines() {
-  std::vector<std::string> all{"tcp"};
+  std::vector<std::string> all{"tcp", "memory"};
 #ifndef __SANITIZE_THREAD__  // the others' libraries are built without it: it does not see what orders their
                              // threads
   if (distributed::detail::has_plugin("gloo", nullptr)) all.emplace_back("gloo");

@@ -39,6 +39,7 @@ Tensor drawn(int step, const Shape& shape) {
 
 struct Trained {
   std::vector<float> losses, weights;
+  std::vector<double> scales;
 };
 template <class N>
 std::vector<float> weights_of(N& net) {
@@ -61,6 +62,7 @@ struct How {
   bool clips = false;
   DType dtype = float32;
   int64_t bucket = 25 << 20;
+  bool scales = false;  // by a GradScaler, with gradients of single elements that are infinite now and then
 };
 
 /// Trains on this rank's share of each batch.
@@ -72,6 +74,7 @@ Trained train(const How& how, int steps, int64_t n) {
   if (me) net.out.bias = net.out.bias + 1.0f;  // rank 0's values count
   ZeroOptimizer optimizer(net, make_of(how.optimizer, ranks == 1),
                           {.stage = how.stage, .bucket_bytes = how.bucket, .first_bucket_bytes = how.bucket});
+  GradScaler scaler({.init_scale = 1024, .growth_interval = 4, .enabled = how.scales});
   Trained t;
   for (int i = 0; i < steps; ++i) {
     optimizer.zero_grad();
@@ -82,16 +85,21 @@ Trained train(const How& how, int steps, int64_t n) {
       const Slice mine = slice(me * share, (me + 1) * share);
       const Tensor loss = cross_entropy(net(x(mine).astype(how.dtype)).astype(float32), y(mine)) /
                           static_cast<float>(how.batches);
+      Tensor scaled = scaler.scale(loss);
+      if (how.scales && i % 5 == 3 && me == ranks - 1) scaled = scaled + net.first.bias[4] * INFINITY;
+      if (how.scales && i % 7 == 2 && me == 0) scaled = scaled + net.out.bias[1] * NAN;
       if (k + 1 < how.batches) {
         const auto scope = optimizer.no_sync();
-        optimizer.backward(loss);
+        optimizer.backward(scaled);
       } else {
-        optimizer.backward(loss);
+        optimizer.backward(scaled);
       }
       total = total + loss.detach();
     }
+    if (how.scales && how.clips) optimizer.unscale_(scaler);
     if (how.clips) (void)optimizer.clip_grad_norm_(0.5);
-    optimizer.step();
+    if (how.scales) optimizer.step(scaler), scaler.update(), t.scales.push_back(scaler.get_scale());
+    else optimizer.step();
     t.losses.push_back(distributed::all_reduce(total, distributed::ReduceOp::mean).item<float>());
   }
   t.weights = weights_of(net);
@@ -110,6 +118,8 @@ BOOST_AUTO_TEST_CASE(as_one_rank_with_whole_batches) {
       all.push_back({optimizer, stage, 3, true, float32, 1000});
     }
   all.push_back({"AdamW", 2, 1, false, bfloat16, 1000});
+  for (const bool clips : {false, true}) all.push_back({"AdamW", 2, 1, clips, float32, 1000, true});
+  all.push_back({"SGD", 1, 1, false, float32, 1000, true});
   for (const How& how : all)
     BOOST_TEST_CONTEXT(how.optimizer << ", stage " << how.stage << " x " << how.batches) {
       const Trained alone = train(how, 30, 24);
@@ -120,6 +130,7 @@ BOOST_AUTO_TEST_CASE(as_one_rank_with_whole_batches) {
                                [&] { each[static_cast<size_t>(distributed::rank())] = train(how, 30, 24); });
         for (const Trained& t : each)
           BOOST_TEST(t.weights == each[0].weights, boost::test_tools::per_element());
+        BOOST_TEST(each[0].scales == alone.scales, boost::test_tools::per_element());
         for (size_t i = 0; i < alone.losses.size(); ++i)
           BOOST_TEST(std::abs(each[0].losses[i] - alone.losses[i]) < near * (1 + alone.losses[i]));
       }

@@ -296,6 +296,14 @@ BOOST_AUTO_TEST_CASE(residual_networks_have_no_batch_norm) {
                text);
     BOOST_TEST(text.find("(batch_norm") == text.npos, text);
     const auto again = replay([&](const Tensor& v) { return m(v); }, m);
+    const Explanation first = explain([&] { (void)again(x); });
+    BOOST_REQUIRE(first.flushes.size() == 1u);
+    const std::string of_replay = jit::describe(first.flushes[0]);
+    BOOST_TEST(of_replay.starts_with("replay recorded at freeze.cpp:"), of_replay);
+    BOOST_TEST(of_replay.find("rewritten: conv2d + batch_norm -> conv2d, " + std::to_string(count)) !=
+                   of_replay.npos,
+               of_replay);
+    BOOST_TEST(explain([&] { (void)again(x); }).flushes.empty());
     BOOST_TEST(again(x).to_vector<float>() == after.to_vector<float>(), boost::test_tools::per_element());
     BOOST_TEST(again(x).to_vector<float>() == after.to_vector<float>(), boost::test_tools::per_element());
   }
