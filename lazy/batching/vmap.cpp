@@ -12,22 +12,23 @@ struct Vmapping::State final : SampleDraws {
     ++samples_followed;
   }
   ~State() { --samples_followed; }
-  Handle number(const char* name, const Site& s) override {
+  Handle number(const char* name, Device device, const Site& s) override {
     if (axes.randomness == Randomness::error)
       fail<Error>(name,
                   "draws random numbers in vmap: say whether each sample has its own, "
                   "{.randomness = Randomness::different}, or all have the same, Randomness::same",
                   s);
     if (axes.randomness == Randomness::same || batching.size() < 0) return {};
-    if (!numbers) numbers = batching.sample(iota(0, {batching.size()}, Device{}, s));
-    return numbers;
+    for (const Handle& h : numbers)
+      if (h->device == device) return h;
+    return numbers.emplace_back(batching.sample(iota(0, {batching.size()}, device, s)));
   }
   int64_t count() const override { return batching.size(); }
 
   VmapAxes axes;
   Site site;
   Batching batching;
-  Handle numbers;  // of the samples, int64, once a draw has asked
+  std::vector<Handle> numbers;  // of the samples, int64, once a draw has asked, by device
   Observing observing;
 };
 

@@ -16,9 +16,9 @@ jit::Handle sample_of(DType, const Shape&, Device, const Site&);
 class SampleDraws {
  public:
   SampleDraws(const SampleDraws&) = delete;
-  /// Returns the sample's number, a sample itself (int64, no axes); null if all samples draw the same. Throws
-  /// Error where a draw has to say which of both it is. `name` is the function that draws.
-  virtual jit::Handle number(const char* name, const Site&) = 0;
+  /// Returns the sample's number on a device, a sample itself (int64, no axes); null if all samples draw the
+  /// same. Throws Error where a draw has to say which of both it is. `name` is the function that draws.
+  virtual jit::Handle number(const char* name, Device, const Site&) = 0;
   /// Returns how many samples there are, where number() returns one.
   virtual int64_t count() const = 0;
   SampleDraws* outer() const noexcept { return outer_; }

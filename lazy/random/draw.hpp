@@ -41,7 +41,7 @@ struct Draw : Recorder {
     Handle all = index_in_shape();
     int64_t drawn = numel(shape);
     for (SampleDraws* d = SampleDraws::innermost(); d; d = d->outer()) {
-      const Handle sample = d->number(name, site);
+      const Handle sample = d->number(name, device, site);
       if (!sample) continue;
       all = op(Op::add, all, op(Op::multiply, as(uint32, sample), number(drawn, uint32)));
       drawn *= d->count();
