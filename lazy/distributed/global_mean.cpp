@@ -1,5 +1,6 @@
 #include "lazy/distributed/global_mean.hpp"
 
+#include "lazy/core/promotion.hpp"
 #include "lazy/distributed/collectives.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/views.hpp"

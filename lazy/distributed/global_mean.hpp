@@ -1,5 +1,6 @@
 // Divides losses that are sums, over tokens for instance, by how many there are on all ranks together.
 #pragma once
+#include "lazy/core/tensor.hpp"
 #include "lazy/distributed/group.hpp"
 
 namespace lazy::distributed {
