@@ -272,11 +272,14 @@ Blocks choose_blocks(const Program& p, const TileGroup& tile_group, const Captur
   // block stores and the next one reads lies there too; but as many as kernels take at once, if these fit it
   // and memory isn't far.
   Budget budget{most, most};
-  if (const auto row = row_within(kNearsOfRow * near, tile_group, f, b); row && !asked && !products) {
+  double most_row = near / 2;
+  std::optional<Footprint> row = row_within(most_row, tile_group, f, b);
+  if (!row) row = row_within(most_row = kNearsOfRow * near, tile_group, f, b);
+  if (row && !asked && !products) {
     const double together = row->fixed + kRowsTogether * row->moving;
     const bool waits = total > kFarToMemory * far;
     budget.block = together <= near && !waits ? std::max(together, near / 2) : near / 2;
-    budget.index = kNearsOfRow * near;
+    budget.index = most_row;
   }
   const double matrix = choose_length(tile_group, f, budget, asked, b);
   if (rows) choose_rows(tile_group, skips, b);

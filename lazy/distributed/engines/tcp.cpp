@@ -44,53 +44,6 @@ class Tcp final : public Engine {
       throw;
     }
   }
-  void exchange_all(const Announcement& own, std::span<const Outgoing> out, std::span<const Incoming> in,
-                    const CheckAnnouncement& check) {
-    std::vector<Sending> sending;
-    std::vector<Receiving> receiving;
-    for (const Incoming& i : in) receiving.push_back({i});
-    for (const Outgoing& o : out) {
-      sending.push_back({o, own});
-      Sending& s = sending.back();
-      s.announcement.bytes = o.bytes;
-      if (o.bytes < kShort || !neighbours_ || !neighbours_->near(o.to)) continue;
-      const auto back = std::find_if(in.begin(), in.end(), [&](const Incoming& i) { return i.from == o.to; });
-      if (back == in.end()) continue;
-      s.announcement.address = reinterpret_cast<uint64_t>(o.data);
-      s.back = static_cast<int>(back - in.begin());
-    }
-    for (Receiving& r : receiving)
-      for (size_t i = 0; i < sending.size(); ++i)
-        if (sending[i].message.to == r.message.from) r.back = static_cast<int>(i);
-    for (;;) {
-      // Announcements go out before any is looked at: the others find out, too, where ranks differ.
-      for (Sending& s : sending)
-        while (!s.sent_all() && send(s)) {}
-      for (Receiving& r : receiving)
-        while (!r.got_all() && receive(r, check)) {}
-      for (Receiving& r : receiving)
-        if (!r.done() && may_confirm(r, sending)) confirm(r);
-      for (Sending& s : sending)
-        if (!s.done() && may_be_confirmed(s, receiving)) hear_confirmation(s);
-      std::vector<pollfd> polled{{alarm_.get(), POLLIN, 0}};
-      for (const Sending& s : sending) {
-        if (!s.sent_all()) polled.push_back({fd(s.message.to), POLLOUT, 0});
-        else if (!s.done() && may_be_confirmed(s, receiving)) polled.push_back({fd(s.message.to), POLLIN, 0});
-      }
-      for (const Receiving& r : receiving) {
-        if (!r.got_all()) polled.push_back({fd(r.message.from), POLLIN, 0});
-        else if (!r.done() && may_confirm(r, sending)) polled.push_back({fd(r.message.from), POLLOUT, 0});
-      }
-      if (std::all_of(sending.begin(), sending.end(), [](const Sending& s) { return s.done(); }) &&
-          std::all_of(receiving.begin(), receiving.end(), [](const Receiving& r) { return r.done(); }))
-        break;
-      if (stopped_.load()) throw Stopped(awaited(sending, receiving));
-      ::poll(polled.data(), polled.size(), -1);
-    }
-    for (const Sending& s : sending)
-      if (s.refused) gone(s.message.to);
-  }
-
   void stop() noexcept override {
     stopped_.store(true);
     const uint64_t one = 1;
@@ -148,6 +101,53 @@ class Tcp final : public Engine {
                         std::min(kReadAtOnce, r.message.bytes - at));
     }
     if (!neighbours_->holds(from)) gone(from);
+  }
+  /// Does what exchange() does, and leaves it to that to tell the others if it throws.
+  void exchange_all(const Announcement& own, std::span<const Outgoing> out, std::span<const Incoming> in,
+                    const CheckAnnouncement& check) {
+    std::vector<Sending> sending;
+    std::vector<Receiving> receiving;
+    for (const Incoming& i : in) receiving.push_back({i});
+    for (const Outgoing& o : out) {
+      sending.push_back({o, own});
+      Sending& s = sending.back();
+      s.announcement.bytes = o.bytes;
+      if (o.bytes < kShort || !neighbours_ || !neighbours_->near(o.to)) continue;
+      const auto back = std::find_if(in.begin(), in.end(), [&](const Incoming& i) { return i.from == o.to; });
+      if (back == in.end()) continue;
+      s.announcement.address = reinterpret_cast<uint64_t>(o.data);
+      s.back = static_cast<int>(back - in.begin());
+    }
+    for (Receiving& r : receiving)
+      for (size_t i = 0; i < sending.size(); ++i)
+        if (sending[i].message.to == r.message.from) r.back = static_cast<int>(i);
+    for (;;) {
+      // Announcements go out before any is looked at: the others find out, too, where ranks differ.
+      for (Sending& s : sending)
+        while (!s.sent_all() && send(s)) {}
+      for (Receiving& r : receiving)
+        while (!r.got_all() && receive(r, check)) {}
+      for (Receiving& r : receiving)
+        if (!r.done() && may_confirm(r, sending)) confirm(r);
+      for (Sending& s : sending)
+        if (!s.done() && may_be_confirmed(s, receiving)) hear_confirmation(s);
+      std::vector<pollfd> polled{{alarm_.get(), POLLIN, 0}};
+      for (const Sending& s : sending) {
+        if (!s.sent_all()) polled.push_back({fd(s.message.to), POLLOUT, 0});
+        else if (!s.done() && may_be_confirmed(s, receiving)) polled.push_back({fd(s.message.to), POLLIN, 0});
+      }
+      for (const Receiving& r : receiving) {
+        if (!r.got_all()) polled.push_back({fd(r.message.from), POLLIN, 0});
+        else if (!r.done() && may_confirm(r, sending)) polled.push_back({fd(r.message.from), POLLOUT, 0});
+      }
+      if (std::all_of(sending.begin(), sending.end(), [](const Sending& s) { return s.done(); }) &&
+          std::all_of(receiving.begin(), receiving.end(), [](const Receiving& r) { return r.done(); }))
+        break;
+      if (stopped_.load()) throw Stopped(awaited(sending, receiving));
+      ::poll(polled.data(), polled.size(), -1);
+    }
+    for (const Sending& s : sending)
+      if (s.refused) gone(s.message.to);
   }
   int fd(int peer) const { return peers_[static_cast<size_t>(peer)].get(); }
 
