@@ -34,6 +34,10 @@ void log_memory(const Site& site) {
                      .add("bytes_kept", m.bytes_kept));
 }
 
+void add_folds(FlushReport& r, const Folds& folds) {
+  for (const Fold& f : folds) r.rewritten.push_back(jit::describe(f));
+}
+
 void log_flush(const FlushReport& r) {
   const auto us = [](uint64_t ns) { return static_cast<double>(ns) / 1e3; };
   logging::Fields fields;
@@ -81,7 +85,7 @@ void FlushReporting::keyed() {
   report_ = std::make_unique<FlushReport>();
   report_->cause = cause_;
   report_->site = site_;
-  for (const Fold& f : folds_) report_->rewritten.push_back(jit::describe(f));
+  add_folds(*report_, folds_);
   if (cause_ == Cause::count) report_->function = Purpose::current();
   if (cause_ == Cause::other_thread) report_->recorded = recorded_;
 }
@@ -105,7 +109,7 @@ bool ReplayReporting::wanted() {
 ReplayReporting::ReplayReporting(const Site& site, const Folds& folds) {
   report_.replay = true;
   report_.site = site;
-  for (const Fold& f : folds) report_.rewritten.push_back(jit::describe(f));
+  add_folds(report_, folds);
 }
 
 void ReplayReporting::finish(const Program& p, const CapturedGraph& f) {

@@ -30,10 +30,7 @@ constexpr uint64_t kMostOpsOfOne = 1024;   // of two flushes, so that one may ta
 constexpr uint64_t kFewOpsOfSecond = 64;
 constexpr int64_t kFewElementsOfSecond = 1 << 14;  // of all values of a flush that is mostly overhead
 
-bool is_asked(Cause c) {
-  return c == Cause::item || c == Cause::truth || c == Cause::to_vector || c == Cause::data ||
-         c == Cause::print || c == Cause::eval;
-}
+bool is_asked(Cause c) { return is_asking(c) || c == Cause::eval; }
 
 uint64_t nodes_recorded_here() noexcept {
   const metric::Shard* const s = metric::detail::shard;
@@ -53,27 +50,26 @@ thread_local ReviewedBefore reviewed_before;
 
 uint64_t size_of_input(const Node& n) { return bytes_of(n.shape, n.dtype); }
 
-std::vector<uint64_t> large_inputs(const CapturedGraph& f) {
-  std::vector<uint64_t> all;
+template <class F>
+void for_large_inputs(const CapturedGraph& f, F&& use) {
   for (size_t v = 0; v < f.values.size(); ++v) {
     const Node& n = *f.values[v];
-    if (f.pending[v] || is_source(n.op) || !n.ready() || !n.buffer || size_of_input(n) < kLargeInput)
-      continue;
-    all.push_back(n.buffer->identity());
+    if (!f.pending[v] && !is_source(n.op) && n.ready() && n.buffer && size_of_input(n) >= kLargeInput) use(n);
   }
+}
+std::vector<uint64_t> large_inputs(const CapturedGraph& f) {
+  std::vector<uint64_t> all;
+  for_large_inputs(f, [&](const Node& n) { all.push_back(n.buffer->identity()); });
   return all;
 }
 
 /// Returns the bytes of large inputs that are among `others`.
 uint64_t bytes_read_again(const CapturedGraph& f, const std::vector<uint64_t>& others) {
   uint64_t bytes = 0;
-  for (size_t v = 0; v < f.values.size(); ++v) {
-    const Node& n = *f.values[v];
-    if (f.pending[v] || is_source(n.op) || !n.ready() || !n.buffer || size_of_input(n) < kLargeInput)
-      continue;
+  for_large_inputs(f, [&](const Node& n) {
     if (std::find(others.begin(), others.end(), n.buffer->identity()) != others.end())
       bytes += size_of_input(n);
-  }
+  });
   return bytes;
 }
 
@@ -239,12 +235,12 @@ bool is_late_chain(const Site& site, const CapturedGraph& f) {
     times = ++s.chains[place_of(site)];
   }
   if (times != kOftenLate) return true;
-  std::string at;
-  for (size_t i = 0; i < lines.size(); ++i)
-    at += (i == 0 ? "" : i + 1 == lines.size() ? " and " : ", ") + lazy::to_string(lines[i]);
+  std::vector<std::string> at;
+  for (const Site& line : lines) at.push_back(lazy::to_string(line));
   give_hint("late chain", site,
-            "what is recorded at " + at + " waited for the flush at " + lazy::to_string(site) + " through " +
-                std::to_string(steps) + " steps, and that compiles anew for each number of them (for the " +
+            "what is recorded at " + listed(at) + " waited for the flush at " + lazy::to_string(site) +
+                " through " + std::to_string(steps) +
+                " steps, and that compiles anew for each number of them (for the " +
                 std::to_string(kOftenLate) + "rd time): evaluate it in each step, together with what " +
                 asked(maker.cause, maker.site) + " asks for, as eval({a, b}) does");
   return true;

@@ -8,6 +8,7 @@
 #include "jit/calls/call.hpp"
 #include "jit/flush/numbers.hpp"
 #include "jit/flush/review_hint.hpp"
+#include "support/hash.hpp"
 #include "support/lock.hpp"
 
 namespace lazy::jit {
@@ -26,10 +27,8 @@ constexpr double kCallCost = 64;  // additions for each element of a call, of wh
 /// Identifies what values a run computes, by value of the captured graph; 0: not known to be the same again.
 using Hashes = std::vector<uint64_t>;
 
-uint64_t mixed(uint64_t a, uint64_t b) {
-  a = (a ^ b) * 0x9E3779B97F4A7C15ull;
-  return (a ^ a >> 29) | 1;
-}
+/// Never returns 0.
+uint64_t mixed(uint64_t a, uint64_t b) { return mix(a, b) | 1; }
 template <class Range>
 uint64_t mixed_all(uint64_t h, const Range& r) {
   for (const auto x : r) h = mixed(h, static_cast<uint64_t>(x));
@@ -172,10 +171,7 @@ std::string lines_of(const std::vector<const Node*>& nodes) {
     if (n->site.line() && std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
     if (lines.size() == kFew) break;
   }
-  std::string s;
-  for (size_t i = 0; i < lines.size(); ++i)
-    s += (i == 0 ? "" : i + 1 == lines.size() ? " and " : ", ") + lines[i];
-  return s;
+  return listed(lines);
 }
 
 constinit Mutex repeats_mutex;

@@ -37,11 +37,6 @@ uint64_t now_ns() {
 int64_t size_in_bytes(const Node& n) { return static_cast<int64_t>(bytes_of(n.shape, n.dtype)); }
 std::string size_text(int64_t bytes) { return text::human_size(static_cast<uint64_t>(bytes)); }
 
-bool is_asking(Cause c) {
-  return c == Cause::item || c == Cause::truth || c == Cause::to_vector || c == Cause::data ||
-         c == Cause::print;
-}
-
 /// Says how much of the wall time since the review before went into the program's flushes, taking this one
 /// and the one reviewed then for typical; below 0: not known.
 double share_of_time(const Reviewed& r) {

@@ -4,6 +4,7 @@
 #include <list>
 #include <sstream>
 
+#include "tests/common/count.hpp"
 #include "tests/common/folder.hpp"
 #include "tests/common/processes.hpp"
 
@@ -18,11 +19,6 @@ std::string output(const std::string& program, const std::vector<std::string>& a
   return said_by(command, e);
 }
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-size_t count(const std::string& text, const std::string& part) {
-  size_t n = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
-}
 /// Returns "file.cpp:7", the line of a source that has this text.
 std::string line_of(const std::string& file, const std::string& text) {
   std::ifstream in(std::string(LAZY_SOURCE_DIR) + "/tests/" + file);

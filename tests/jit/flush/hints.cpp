@@ -4,6 +4,7 @@
 
 #include "lazy/insight/insight.hpp"
 #include "lazy/lazy.hpp"
+#include "tests/common/count.hpp"
 #include "tests/common/fresh.hpp"
 
 using namespace lazy;
@@ -11,16 +12,11 @@ using fresh::contains;
 using fresh::numbers;
 using fresh::Override;
 using fresh::standard_error_of;
+using test::count;
 
 namespace {
 
 std::string at(uint32_t line) { return "hints.cpp:" + std::to_string(line); }
-/// Returns how often a text has another.
-size_t count(const std::string& text, const std::string& what) {
-  size_t n = 0;
-  for (size_t i = text.find(what); i != text.npos; i = text.find(what, i + 1)) ++n;
-  return n;
-}
 
 }  // namespace
 

@@ -1,21 +1,18 @@
 // Tests the hints on values that are computed late or again and again: each planted once, and beside it what
 // looks like it and is meant.
 #include "lazy/lazy.hpp"
+#include "tests/common/count.hpp"
 #include "tests/common/fresh.hpp"
 
 using namespace lazy;
 using fresh::contains;
 using fresh::numbers;
 using fresh::standard_error_of;
+using test::count;
 
 namespace {
 
 std::string at(uint32_t line) { return "late_hints.cpp:" + std::to_string(line); }
-size_t count(const std::string& text, const std::string& what) {
-  size_t n = 0;
-  for (size_t i = text.find(what); i != text.npos; i = text.find(what, i + 1)) ++n;
-  return n;
-}
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 // Tests lines at which every flush compiles: a warning appears once, with what a user can do about it.
+#include "tests/common/count.hpp"
 #include "tests/common/folder.hpp"
 #include "tests/common/fresh.hpp"
 
@@ -6,6 +7,7 @@ using namespace lazy;
 using fresh::contains;
 using fresh::numbers;
 using fresh::standard_error_of;
+using test::count;
 
 namespace {
 
@@ -14,11 +16,6 @@ Tensor sum_of(const Tensor& x, int terms) {
   Tensor y = x;
   for (int i = 0; i < terms; ++i) y = i % 3 == 0 ? y + x * y : i % 3 == 1 ? sin(y) - x : y * y;
   return y;
-}
-size_t count(const std::string& text, const std::string& part) {
-  size_t n = 0;
-  for (size_t at = 0; (at = text.find(part, at)) != text.npos; ++at) ++n;
-  return n;
 }
 
 }  // namespace
