@@ -5,36 +5,13 @@
 #include <cstdio>
 
 #include "support/json.hpp"
+#include "support/utf8.hpp"
 
 namespace lazy::logging {
 namespace {
 
-/// Returns the length of the UTF-8 character at the front of `s`; 0 if there is none.
-size_t character(std::string_view s) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
-  const unsigned char c = byte(0);
-  if (c < 0x80) return 1;
-  const size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-  if (c < 0xc2 || c > 0xf4 || s.size() < n) return 0;
-  for (size_t i = 1; i < n; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  const bool too_long = (c == 0xe0 && byte(1) < 0xa0) || (c == 0xf0 && byte(1) < 0x90);
-  const bool no_character = (c == 0xed && byte(1) > 0x9f) || (c == 0xf4 && byte(1) > 0x8f);
-  return too_long || no_character ? 0 : n;
-}
-
-/// Names of files and values may have any bytes: what is no UTF-8 becomes U+FFFD.
-void quote(std::string& out, std::string_view s) {
-  std::string valid;
-  valid.reserve(s.size());
-  while (!s.empty()) {
-    const size_t n = character(s);
-    if (n) valid += s.substr(0, n);
-    else valid += "\xef\xbf\xbd";
-    s.remove_prefix(n ? n : 1);
-  }
-  json::quote(out, valid);
-}
+/// Names of files and values may have any bytes.
+void quote(std::string& out, std::string_view s) { json::quote(out, utf8::repaired(s)); }
 
 }  // namespace
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "support/utf8.hpp"
+
 namespace lazy::text::unicode {
 
 inline constexpr char32_t kReplacement = 0xFFFD;  // stands for bytes that are no UTF-8
@@ -61,13 +63,10 @@ inline void append(std::string& to, char32_t c) {
   put(0x80 | (c & 0x3F));
 }
 
-/// Returns how many bytes from `at` on are a character of UTF-8, or, negative, how many of them are none
-/// together: one U+FFFD stands for these.
-int well_formed(std::string_view text, size_t at);
+using utf8::repaired;
+using utf8::well_formed;
 /// Returns the place of the first byte that is no UTF-8, or npos.
 size_t first_malformed(std::string_view text);
-/// Returns the text with U+FFFD in the place of what is no UTF-8.
-std::string repaired(std::string_view text);
 /// Returns whether all bytes are below 0x80.
 bool is_ascii(std::string_view text);
 /// Returns how many characters a text has. Invariant: it is UTF-8.
