@@ -169,7 +169,7 @@ Communicator::Flight::Flight(Communicator& all, Announcement& own, const std::ve
         // Messages between two ranks are counted by direction.
         own.sequence = all.sequences_[pair ? -1 - 2 * other - (kind == Kind::send) : own.group]++;
         Status& s = all.status_;
-        ++s.begun, s.waits = 1, s.kind = own.kind;
+        ++s.begun, s.waits = 1, s.kind = own.kind, s.group = own.group, s.sequence = own.sequence;
         std::memcpy(s.line, own.line, sizeof own.line);
         all.waits_for_ = pair ? std::vector<int>{other} : members;
         std::erase(all.waits_for_, all.rank());
@@ -183,6 +183,7 @@ Communicator::Flight::~Flight() {
     const std::lock_guard lock(all_.mutex_);
     all_.status_.waits = 0;
     all_.waits_for_.clear();
+    all_.unheard_.clear();
   }
   const uint64_t ns = all_.recorder_.end(number_, good);
   metric::add(MetricCounter::collectives);
@@ -230,12 +231,15 @@ void Communicator::exchange(const Announcement& own, std::span<const Outgoing> o
   {
     const std::lock_guard lock(mutex_);
     if (!broken_.empty()) throw CommunicationError("ranks can't exchange anything any more: " + broken_);
+    unheard_.clear();
+    for (const Incoming& i : in) unheard_.push_back(i.from);
   }
   for (const Outgoing& o : out) metric::add(MetricCounter::collective_bytes, o.bytes);
   const auto check = [&](int from, const Announcement& theirs) {
     {
       const std::lock_guard lock(mutex_);
       last_of_[from] = theirs;
+      std::erase(unheard_, from);
     }
     if (agree(own, theirs)) return;
     throw CommunicationError("ranks do different things: " + described(rank(), own) + "; " +
@@ -257,13 +261,21 @@ void Communicator::exchange(const Announcement& own, std::span<const Outgoing> o
     failed(why + (explain ? explain(s.awaited) : std::string()) + "; " + described(rank(), own));
   } catch (const PeerLost& lost) {
     failed(describe_loss(lost) + "; " + described(rank(), own));
-  } catch (const std::exception& e) { failed(e.what()); }
+  } catch (const std::exception& e) {
+    std::string why;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!explain_) why = why_;  // another rank of the same circle was stopped first
+    }
+    failed(why.empty() ? e.what() : why + "; " + described(rank(), own));
+  }
 }
 
 Status Communicator::status() const {
   const std::lock_guard lock(mutex_);
   Status s = status_;
   s.compiles = metric::compiling() > 0;
+  s.awaits = unheard_.empty() ? -1 : unheard_.front();
   return s;
 }
 
@@ -283,13 +295,20 @@ std::vector<int> Communicator::waits_for(uint64_t* number) const {
   return waits_for_;
 }
 
+bool Communicator::note_reason(std::string why, std::function<std::string(const std::vector<int>&)> explain) {
+  const std::lock_guard lock(mutex_);
+  if (!why_.empty()) return false;
+  why_ = std::move(why), explain_ = std::move(explain);
+  return true;
+}
+
 void Communicator::give_up(std::string why, std::function<std::string(const std::vector<int>&)> explain) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!why_.empty()) return;
-    why_ = std::move(why), explain_ = std::move(explain);
-  }
-  engine_->stop();
+  if (note_reason(std::move(why), std::move(explain))) engine_->stop();
+}
+
+void Communicator::give_up(std::span<Communicator* const> ranks, const std::string& why) {
+  for (Communicator* const c : ranks) c->note_reason(why, {});
+  for (Communicator* const c : ranks) c->engine_->stop();
 }
 
 }  // namespace lazy::distributed::detail

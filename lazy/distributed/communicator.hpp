@@ -18,12 +18,14 @@ class Collective;
 
 /// Says what a rank is at, for those who wait for it. Plain bytes, the same on all machines of a world.
 struct Status {
-  uint64_t begun = 0;  // collectives of the rank
-  uint8_t waits = 0;   // in the last of them
+  uint64_t begun = 0;     // collectives of the rank
+  uint64_t sequence = 0;  // of the last one, in its group
+  uint8_t waits = 0;      // in the last of them
   uint8_t compiles = 0, left = 0, reserved = 0;
-  int32_t kind = 0;     // of the last one
-  int32_t lost = -1;    // the rank that it found gone; -1: none
-  char line[108] = {};  // where the user called it
+  int32_t kind = 0, group = 0;  // of the last one
+  int32_t awaits = -1;          // a rank that has not announced itself there; -1: none is awaited
+  int32_t lost = -1;            // the rank that it found gone; -1: none
+  char line[108] = {};          // where the user called it
 };
 
 /// Holds memory that a collective works on while the program goes on.
@@ -88,9 +90,13 @@ class Communicator {
   void explain_losses(std::function<std::string(int rank)> explain);
   /// Has the exchange that is running fail with this reason. `explain` tells what awaited ranks were doing.
   void give_up(std::string why, std::function<std::string(const std::vector<int>&)> explain);
+  /// Has the exchanges of all these ranks of one process fail with this reason.
+  static void give_up(std::span<Communicator* const> ranks, const std::string& why);
 
  private:
   void fail(const std::string& why);
+  /// Notes the reason of the exchange's end, unless there is one.
+  bool note_reason(std::string why, std::function<std::string(const std::vector<int>&)> explain);
   /// Takes the smallest free memory that will do, else new one.
   WorkMemory take_memory(size_t bytes);
   std::string describe_loss(const PeerLost&);
@@ -107,6 +113,7 @@ class Communicator {
   Status status_;
   std::map<int, Announcement> last_of_;  // by rank: what came last
   std::vector<int> waits_for_;
+  std::vector<int> unheard_;  // of an exchange: who has not announced itself yet, the first awaited first
   std::map<uint64_t, std::unique_ptr<Collective>> flying_;
   std::map<uint64_t, WorkMemory> memory_;  // of these
   std::vector<WorkMemory> free_;  // of those before: pages that are touched anew cost more than a copy

@@ -39,6 +39,72 @@ std::string doing(const Status& s) {
          (last.empty() ? ", before its first collective" : "; its last collective was " + last);
 }
 
+/// True if both are at one exchange, which goes on by itself.
+bool at_the_same(const Status& a, const Status& b) {
+  const auto pair = [](const Status& s) {
+    return static_cast<Kind>(s.kind) == Kind::send || static_cast<Kind>(s.kind) == Kind::recv;
+  };
+  if (a.group != b.group || a.sequence != b.sequence || pair(a) != pair(b)) return false;
+  return !pair(a) || a.kind != b.kind;
+}
+
+/// Returns the ranks that wait for each other in a circle, each in another exchange than the next one, of
+/// which `from` is one; nothing if there is no such circle. status_of(rank) is what a rank says of itself.
+template <class StatusOf>
+std::vector<int> circle_of(int from, size_t ranks, StatusOf&& status_of) {
+  std::vector<int> circle;
+  for (int r = from; circle.size() <= ranks;) {
+    const Status s = status_of(r);
+    if (!s.waits || s.awaits < 0 || static_cast<size_t>(s.awaits) >= ranks) return {};
+    const Status next = status_of(s.awaits);
+    if (!next.waits || at_the_same(s, next)) return {};
+    circle.push_back(r);
+    r = s.awaits;
+    if (r == from) return circle;
+  }
+  return {};  // it leads into a circle that `from` is no part of: those who are will say so
+}
+
+/// Describes a circle for people.
+template <class StatusOf>
+std::string described(const std::vector<int>& circle, StatusOf&& status_of) {
+  std::string text = "ranks wait for each other:";
+  for (const int r : circle) {
+    const Status s = status_of(r);
+    text += " rank " + std::to_string(r) + " waits for rank " + std::to_string(s.awaits) + " in " +
+            name_of(static_cast<Kind>(s.kind)) + " at " + s.line + ";";
+  }
+  text.pop_back();
+  return text;
+}
+
+/// Tells a circle that stays from one that reports of different times seem to make.
+class Deadlock {
+ public:
+  static constexpr double kStays = 2;      // seconds, some reports of each rank
+  static constexpr double kSuspect = 0.5;  // seconds after which it explains that another rank gave up
+
+  /// Takes the circle as it is now, with the numbers of its exchanges; returns for how many seconds it has
+  /// been so.
+  double age(std::vector<uint64_t> circle) {
+    const auto now = Clock::now();
+    if (circle != circle_) circle_ = std::move(circle), since_ = now;
+    return circle_.empty() ? 0 : Seconds(now - since_).count();
+  }
+
+ private:
+  std::vector<uint64_t> circle_;
+  Clock::time_point since_ = Clock::now();
+};
+
+/// Returns what is different of a circle when one of its ranks has gone on.
+template <class StatusOf>
+std::vector<uint64_t> numbers_of(const std::vector<int>& circle, StatusOf&& status_of) {
+  std::vector<uint64_t> all;
+  for (const int r : circle) all.push_back(static_cast<uint64_t>(r)), all.push_back(status_of(r).begun);
+  return all;
+}
+
 /// Counts how long a rank has waited, less the time in which others compile.
 class Patience {
  public:
@@ -77,6 +143,8 @@ class ProcessWatch final : public Watch {
         alarm_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     own_.explain_losses([this](int r) {
       const std::lock_guard lock(mutex_);
+      // Who is first to see that ranks wait for each other gives up, and is lost to the others.
+      if (!circle_.empty()) return ": " + circle_;
       const int first = known_[static_cast<size_t>(r)].status.lost;
       return first < 0 ? std::string() : ", for it had lost rank " + std::to_string(first);
     });
@@ -216,6 +284,15 @@ class ProcessWatch final : public Watch {
                 doing_of(r);
         if (!why.empty()) break;
       }
+      const auto status_of = [&](int r) {
+        return r == rank_ ? own_.status() : known_[static_cast<size_t>(r)].status;
+      };
+      const std::vector<int> circle = circle_of(rank_, known_.size(), status_of);
+      const double age = deadlock_.age(numbers_of(circle, status_of));
+      if (number != circle_number_) circle_.clear();
+      if (age > Deadlock::kSuspect) circle_ = described(circle, status_of), circle_number_ = number;
+      // One of a circle that has given up since leaves the world.
+      if (age > Deadlock::kStays || (!why.empty() && !circle_.empty())) why = circle_;
     }
     if (!why.empty()) {
       own_.give_up(why, {});
@@ -233,12 +310,15 @@ class ProcessWatch final : public Watch {
   Communicator& own_;
   const double silence_;  // seconds
   const int rank_;
-  mutable std::mutex mutex_;                    // of known_
+  mutable std::mutex mutex_;                    // of known_ and circle_
+  std::string circle_;                          // describes one that this rank is a part of, in the
+  uint64_t circle_number_ = 0;                  // collective of this number
   std::vector<Known> known_;                    // by rank
   std::vector<Fd> links_;                       // of rank 0 by rank, of others one
   std::vector<std::string> received_, unsent_;  // by link: bytes of reports that have come, or gone, in part
   const Fd alarm_;
   Patience patience_;
+  Deadlock deadlock_;
   std::atomic<bool> ending_{false};
   uint32_t signals_ = signals();  // that were answered; of the thread
   std::thread thread_;
@@ -247,7 +327,7 @@ class ProcessWatch final : public Watch {
 class ThreadWatch final : public Watch {
  public:
   explicit ThreadWatch(std::vector<Communicator*> ranks)
-      : ranks_(std::move(ranks)), patience_(ranks_.size()) {
+      : ranks_(std::move(ranks)), patience_(ranks_.size()), deadlocks_(ranks_.size()) {
     thread_ = quiet_thread([this] { watch(); });
   }
   ~ThreadWatch() override {
@@ -266,6 +346,14 @@ class ThreadWatch final : public Watch {
       for (size_t i = 0; i < ranks_.size(); ++i) {
         uint64_t number = 0;
         if (ranks_[i]->waits_for(&number).empty()) continue;
+        const auto status_of = [&](int r) { return ranks_[static_cast<size_t>(r)]->status(); };
+        const std::vector<int> circle = circle_of(static_cast<int>(i), ranks_.size(), status_of);
+        if (deadlocks_[i].age(numbers_of(circle, status_of)) > Deadlock::kStays) {
+          std::vector<Communicator*> members;
+          for (const int r : circle) members.push_back(ranks_[static_cast<size_t>(r)]);
+          Communicator::give_up(members, described(circle, status_of));
+          continue;
+        }
         if (patience_[i].used(number, false) <= ranks_[i]->timeout()) continue;
         ranks_[i]->give_up("not in time, " + rounded(ranks_[i]->timeout()) + ":",
                            [this](const std::vector<int>& awaited) {
@@ -281,6 +369,7 @@ class ThreadWatch final : public Watch {
 
   const std::vector<Communicator*> ranks_;
   std::vector<Patience> patience_;
+  std::vector<Deadlock> deadlocks_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ending_ = false;

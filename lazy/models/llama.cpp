@@ -95,11 +95,13 @@ int64_t Llama::longest() const {
   return static_cast<int64_t>(std::min(most, 9e18));
 }
 
-Llama::Places Llama::places(int64_t before, int64_t length) const {
+Llama::Places Llama::places(int64_t before, int64_t length, const LlamaCache* cache) const {
   Places p;
   p.at = arange(length).astype(float32) + static_cast<double>(before);
+  // Keys in a cache keep their rotation: all are turned as in the longest text that it has room for.
+  const int64_t longest = cache ? cache->keys[0].size(2) : length;
   const RopeFrequencies f = rope_frequencies(config_.rope_scaling, config_.rope_theta, config_.head_width(),
-                                             config_.max_position_embeddings, before + length);
+                                             config_.max_position_embeddings, longest);
   if (!f.values.empty()) p.frequencies = from_span(f.values);
   p.scale = f.scale;
   return p;
@@ -128,7 +130,7 @@ Tensor Llama::hidden(Arg ids, LlamaCache* cache) const {
   const Site s = ids.site();
   const Shape shape = check_ids("Llama", ids, longest());
   if (cache) check_cache("Llama", *cache, shape, s);
-  const Places where = places(cache ? cache->length : 0, shape[1]);
+  const Places where = places(cache ? cache->length : 0, shape[1], cache);
   const Tensor seen = seen_mask(cache, shape[1], config_.sliding_window, s);
   Tensor x = model.embed_tokens(std::move(ids));
   if (config_.embedding_scale != 1) x = x * config_.embedding_scale;

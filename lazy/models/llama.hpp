@@ -82,7 +82,7 @@ struct Llama : nn::Module {
 
  private:
   struct Places;
-  Places places(int64_t before, int64_t length) const;
+  Places places(int64_t before, int64_t length, const LlamaCache*) const;
   Tensor hidden(Arg ids, LlamaCache* cache) const;
   Tensor scores(const Tensor& x, const Site&) const;
   Tensor attend(const LlamaAttention&, const Tensor& x, const Places&, const Tensor& mask, size_t layer,

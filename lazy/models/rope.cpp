@@ -47,6 +47,17 @@ double yarn_scale(const RopeScaling& r) {
   return scale(1);
 }
 
+/// Returns by what queries and keys are larger in a model for more positions than it was trained for first:
+/// sqrt(1 + log(positions / original) / log(original)).
+double longrope_scale(const RopeScaling& r, int64_t positions) {
+  if (r.attention_factor > 0) return r.attention_factor;
+  const bool known = r.original_max_position_embeddings > 0;
+  const auto all = static_cast<double>(positions),
+             original = known ? static_cast<double>(r.original_max_position_embeddings) : all,
+             longer = known ? all / original : r.factor;
+  return longer <= 1 ? 1 : std::sqrt(1 + std::log(longer) / std::log(original));
+}
+
 }  // namespace
 
 RopeFrequencies rope_frequencies(const RopeScaling& r, double base, int64_t width, int64_t positions,
@@ -67,7 +78,10 @@ RopeFrequencies rope_frequencies(const RopeScaling& r, double base, int64_t widt
     slow_by_pair(r, original, base, all);
     result.scale = yarn_scale(r);
   }
-  for (size_t i = 0; i < std::min(all.size(), r.factors.size()); ++i) all[i] /= r.factors[i];
+  const bool is_long = r.type == RopeType::longrope && static_cast<double>(length) > original;
+  if (r.type == RopeType::longrope) result.scale = longrope_scale(r, positions);
+  const std::vector<float>& slower = is_long ? r.long_factors : r.factors;
+  for (size_t i = 0; i < std::min(all.size(), slower.size()); ++i) all[i] /= slower[i];
   result.values.assign(all.begin(), all.end());
   return result;
 }

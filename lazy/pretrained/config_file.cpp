@@ -129,6 +129,20 @@ std::vector<int64_t> ConfigFile::integers(std::string_view key, const std::vecto
   return all;
 }
 
+std::vector<float> ConfigFile::factors(std::string_view key) const {
+  const json* v = find(key);
+  if (!v) return {};
+  constexpr const char* kExpected = "a list of numbers above 0";
+  if (!v->is_array()) wrong(key, kExpected);
+  std::vector<float> all;
+  for (const json& e : *v) {
+    if (!e.is_number()) wrong(key, kExpected);
+    all.push_back(e.get<float>());
+    if (!(all.back() > 0) || !std::isfinite(all.back())) wrong(key, kExpected);
+  }
+  return all;
+}
+
 std::vector<std::string> ConfigFile::texts(std::string_view key) const {
   const json* v = find(key);
   if (!v) return {};

@@ -38,6 +38,8 @@ class ConfigFile {
   std::string text(std::string_view key, std::string_view fallback) const;
   std::vector<int64_t> integers(std::string_view key, const std::vector<int64_t>& fallback, int64_t least = 1,
                                 int64_t most = kMostExtent) const;
+  /// Returns a list of finite numbers above 0; an empty one without the key.
+  std::vector<float> factors(std::string_view key) const;
   std::vector<std::string> texts(std::string_view key) const;
   /// Returns how many elements a list or an object has; nothing without the key.
   std::optional<int64_t> count(std::string_view key) const;

@@ -49,6 +49,7 @@ struct Saved {
   nlohmann::ordered_json config;
   std::vector<Rename> renames = {};  // as of a Layout, from the model's names
   std::vector<Join> splits = {};     // the model's tensors that are several in the file
+  std::vector<Join> joins = {};      // what is whole in the file, and several of the model's
   std::string problem = {};          // says why no architecture has this config; empty if one has
 };
 Saved saved(const models::Bert&);

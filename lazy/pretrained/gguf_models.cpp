@@ -29,25 +29,40 @@ Shape words_of(const gguf::File& f, const Site& s) {
   return words->shape;
 }
 
+/// Returns the factors of that name, one for each pair; nothing if the file has none.
+std::vector<float> factors_of(const gguf::File& f, const char* name, int64_t width, const Site& s) {
+  const gguf::TensorInfo* const t = f.find(name);
+  if (!t) return {};
+  if (t->shape != Shape{width / 2} || t->type != gguf::TensorType::f32)
+    throw IoError(f.path() + ": " + name + " is " + to_string(t->shape) + " " + gguf::name_of(t->type) +
+                      ", expected " + to_string(Shape{width / 2}) + " F32",
+                  s);
+  return f.tensor(name, Device{}, s).to_vector<float>(s);
+}
+
 models::RopeScaling rope_of(const GgufKeys& k, int64_t width, const Site& s) {
+  using models::RopeType;
   models::RopeScaling r;
+  const gguf::File& f = k.file();
+  r.factors = factors_of(f, "rope_factors_short.weight", width, s);
+  r.long_factors = factors_of(f, "rope_factors_long.weight", width, s);
+  if (r.factors.empty() != r.long_factors.empty())
+    throw IoError(f.path() + ": expected rope_factors_short.weight and rope_factors_long.weight, found one",
+                  s);
   const std::string type = k.text_of("rope.scaling.type", "none");
-  if (type == "linear") r.type = models::RopeType::linear;
-  else if (type == "yarn") r.type = models::RopeType::yarn;
+  if (!r.factors.empty()) r.type = RopeType::longrope;  // the type is left out by converters
+  else if (type == "linear") r.type = RopeType::linear;
+  else if (type == "yarn") r.type = RopeType::yarn;
   else if (type != "none") k.unsupported("rope.scaling.type", text::quoted(type), "none, linear, yarn");
-  if (r.type != models::RopeType::none) {
+  const double attention = k.real("rope.scaling.attn_factor", 1, 1e-6, 1e6);
+  if (r.type == RopeType::longrope) r.attention_factor = attention;
+  else if (r.type != RopeType::none && attention != 1)
+    k.unsupported("rope.scaling.attn_factor", "another number than 1", "1");
+  if (r.type != RopeType::none) {
     r.factor = k.real("rope.scaling.factor", 1, 1e-3, 1e6);
     r.original_max_position_embeddings = k.integer("rope.scaling.original_context_length", 0);
-    if (k.real("rope.scaling.attn_factor", 1, 0, 1e6) != 1)
-      k.unsupported("rope.scaling.attn_factor", "another number than 1", "1");
   }
-  if (const gguf::TensorInfo* const t = k.file().find("rope_freqs.weight")) {
-    if (t->shape != Shape{width / 2} || t->type != gguf::TensorType::f32)
-      throw IoError(k.file().path() + ": rope_freqs.weight is " + to_string(t->shape) + " " +
-                        gguf::name_of(t->type) + ", expected " + to_string(Shape{width / 2}) + " F32",
-                    s);
-    r.factors = k.file().tensor("rope_freqs.weight", Device{}, s).to_vector<float>(s);
-  }
+  if (r.factors.empty()) r.factors = factors_of(f, "rope_freqs.weight", width, s);
   return r;
 }
 
@@ -75,8 +90,6 @@ models::LlamaConfig llama_config_of(const GgufKeys& k, const std::string& archit
   c.output_bias = f.find("blk.0.attn_output.bias") != nullptr;
   c.tie_word_embeddings = f.find("output.weight") == nullptr;
   c.rope_scaling = rope_of(k, width, s);
-  if (f.find("rope_factors_long.weight"))
-    k.unsupported("rope_factors_long.weight", "there", "models without");
   if (architecture == "gemma") {
     c.hidden_act = models::Activation::gelu_tanh;
     c.embedding_scale = std::sqrt(static_cast<double>(c.hidden_size));
@@ -156,7 +169,8 @@ std::string with_part(std::string name, std::string_view part, std::string_view 
 }
 
 GgufLayout llama_layout(const std::string& architecture, const models::LlamaConfig& c) {
-  GgufLayout l{.names = llama_names(), .ignored = {"rope_freqs.weight"}};
+  GgufLayout l{.names = llama_names(),
+               .ignored = {"rope_freqs.weight", "rope_factors_short.weight", "rope_factors_long.weight"}};
   const int64_t heads = c.num_attention_heads, key_heads = c.num_key_value_heads, width = c.head_width(),
                 inner = c.intermediate_size;
   // Converters put the pairs that are rotated side by side for this one alone.

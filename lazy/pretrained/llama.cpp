@@ -1,4 +1,4 @@
-// Llama and what has its structure: Mistral, Qwen2.
+// Llama and what has its structure: Mistral, Qwen2, Phi-3.
 #include "lazy/pretrained/common.hpp"
 
 namespace lazy::pretrained {
@@ -11,11 +11,10 @@ struct RopeName {
   const char* name;
   RopeType type;
 };
-constexpr RopeName kRopes[] = {{"default", RopeType::none},
-                               {"linear", RopeType::linear},
-                               {"dynamic", RopeType::dynamic},
-                               {"llama3", RopeType::llama3},
-                               {"yarn", RopeType::yarn}};
+constexpr RopeName kRopes[] = {{"default", RopeType::none},    {"linear", RopeType::linear},
+                               {"dynamic", RopeType::dynamic}, {"llama3", RopeType::llama3},
+                               {"yarn", RopeType::yarn},       {"longrope", RopeType::longrope},
+                               {"su", RopeType::longrope}};  // as it was called first
 
 RopeType rope_type(const ConfigFile& c) {
   const char* const key = c.has("rope_type") ? "rope_type" : "type";
@@ -28,7 +27,15 @@ RopeType rope_type(const ConfigFile& c) {
   c.unsupported(key, all);
 }
 
-models::RopeScaling rope_scaling(const ConfigFile& c) {
+/// Returns a list of `pairs` factors.
+std::vector<float> factors_of(const ConfigFile& c, const char* key, int64_t pairs) {
+  std::vector<float> all = c.factors(key);
+  if (static_cast<int64_t>(all.size()) != pairs)
+    c.unsupported(key, "lists of " + std::to_string(pairs) + " numbers, one of each pair in a head");
+  return all;
+}
+
+models::RopeScaling rope_scaling(const ConfigFile& c, int64_t width) {
   constexpr double kMost = 1e6;
   models::RopeScaling r;
   r.type = rope_type(c);
@@ -49,6 +56,11 @@ models::RopeScaling rope_scaling(const ConfigFile& c) {
     r.mscale = c.real("mscale", 0, 0, kMost);
     r.mscale_all_dim = c.real("mscale_all_dim", 0, 0, kMost);
   }
+  if (r.type == RopeType::longrope) {
+    r.attention_factor = c.real("attention_factor", 0, 0, kMost);
+    r.factors = factors_of(c, "short_factor", width / 2);
+    r.long_factors = factors_of(c, "long_factor", width / 2);
+  }
   return r;
 }
 
@@ -57,7 +69,7 @@ void read_sliding_window(const ConfigFile& c, const std::string& kind, models::L
   // A window of null is none.
   for (const std::string& type : c.texts("layer_types"))
     if (type != "full_attention") c.unsupported("layer_types", "lists of full_attention");
-  if (kind == "mistral") r.sliding_window = c.integer("sliding_window", 0);
+  if (kind == "mistral" || kind == "phi3") r.sliding_window = c.integer("sliding_window", 0);
 }
 
 models::LlamaConfig llama_config(const ConfigFile& c) {
@@ -77,11 +89,15 @@ models::LlamaConfig llama_config(const ConfigFile& c) {
   r.rope_theta = c.real("rope_theta", 10000, 1.0001, 1e12);
   for (const char* key : {"rope_scaling", "rope_parameters"})
     if (const auto rope = c.object(key)) {
-      r.rope_scaling = rope_scaling(*rope);
+      r.rope_scaling = rope_scaling(*rope, r.head_width());
       r.rope_theta = rope->real("rope_theta", r.rope_theta, 1.0001, 1e12);
       rope->only("partial_rotary_factor", 1.0);
     }
   c.only("partial_rotary_factor", 1.0);
+  // Phi-3 has them beside the object.
+  if (r.rope_scaling.type == RopeType::longrope)
+    r.rope_scaling.original_max_position_embeddings =
+        c.integer("original_max_position_embeddings", r.rope_scaling.original_max_position_embeddings, 0);
   r.hidden_act = c.activation("hidden_act", "silu");
   r.qkv_bias = kind == "qwen2" || c.flag("attention_bias", false);
   r.output_bias = kind != "qwen2" && c.flag("attention_bias", false);
@@ -95,8 +111,8 @@ nlohmann::ordered_json rope_json(const models::RopeScaling& r) {
   nlohmann::ordered_json j;
   for (const RopeName& row : kRopes)
     if (row.type == r.type) j["rope_type"] = row.name;
-  j["factor"] = r.factor;
-  if (r.original_max_position_embeddings > 0)
+  if (r.type != RopeType::longrope || r.original_max_position_embeddings == 0) j["factor"] = r.factor;
+  if (r.original_max_position_embeddings > 0 && r.type != RopeType::longrope)
     j["original_max_position_embeddings"] = r.original_max_position_embeddings;
   if (r.type == RopeType::llama3) {
     j["low_freq_factor"] = r.low_freq_factor;
@@ -109,15 +125,29 @@ nlohmann::ordered_json rope_json(const models::RopeScaling& r) {
     if (r.mscale > 0) j["mscale"] = r.mscale;
     if (r.mscale_all_dim > 0) j["mscale_all_dim"] = r.mscale_all_dim;
   }
+  if (r.type == RopeType::longrope) {
+    if (r.attention_factor > 0) j["attention_factor"] = r.attention_factor;
+    j["short_factor"] = r.factors;
+    j["long_factor"] = r.long_factors;
+  }
   return j;
 }
 
-/// Names the architecture that has these biases and this window; throws Error if there is none.
+/// Lists what one product computes in files of Phi-3.
+std::vector<Join> phi3_joins() {
+  return {{"self_attn.qkv_proj.weight",
+           {"self_attn.q_proj.weight", "self_attn.k_proj.weight", "self_attn.v_proj.weight"}},
+          {"mlp.gate_up_proj.weight", {"mlp.gate_proj.weight", "mlp.up_proj.weight"}}};
+}
+
+/// Names the architecture that has these biases, rotation and window; null pointers if there is none.
 std::pair<const char*, const char*> llama_kind(const models::LlamaConfig& c) {
-  if (!c.rope_scaling.factors.empty() || c.embedding_scale != 1) return {nullptr, nullptr};
-  if (c.sliding_window > 0 && !c.qkv_bias && !c.output_bias && !c.mlp_bias)
+  const bool is_long = c.rope_scaling.type == RopeType::longrope;
+  if ((!c.rope_scaling.factors.empty() && !is_long) || c.embedding_scale != 1) return {nullptr, nullptr};
+  if (is_long && !c.qkv_bias && !c.output_bias && !c.mlp_bias) return {"Phi3ForCausalLM", "phi3"};
+  if (c.sliding_window > 0 && !is_long && !c.qkv_bias && !c.output_bias && !c.mlp_bias)
     return {"MistralForCausalLM", "mistral"};
-  if (c.sliding_window == 0 && c.qkv_bias && !c.output_bias && !c.mlp_bias)
+  if (c.sliding_window == 0 && !is_long && c.qkv_bias && !c.output_bias && !c.mlp_bias)
     return {"Qwen2ForCausalLM", "qwen2"};
   if (c.sliding_window == 0 && c.qkv_bias == c.output_bias) return {"LlamaForCausalLM", "llama"};
   return {nullptr, nullptr};
@@ -126,7 +156,7 @@ std::pair<const char*, const char*> llama_kind(const models::LlamaConfig& c) {
 }  // namespace
 
 const std::vector<std::string>& Family<Llama>::kinds() {
-  static const auto& kinds = *new std::vector<std::string>{"llama", "mistral", "qwen2"};
+  static const auto& kinds = *new std::vector<std::string>{"llama", "mistral", "qwen2", "phi3"};
   return kinds;
 }
 Llama Family<Llama>::make(const Source& from) {
@@ -134,8 +164,9 @@ Llama Family<Llama>::make(const Source& from) {
   check_layers(from, c.num_hidden_layers);
   return Llama(c, from.site);
 }
-Layout Family<Llama>::layout(const Source&, const Llama& m) {
+Layout Family<Llama>::layout(const Source& from, const Llama& m) {
   Layout l;
+  if (from.config.text("model_type", "llama") == "phi3") l.splits = phi3_joins();
   l.ignored = {"*rotary_emb.inv_freq"};
   if (!m.lm_head) l.ignored.emplace_back("lm_head.weight");
   return l;
@@ -155,8 +186,9 @@ Saved saved(const Llama& m) {
     return {.config = {},
             .problem =
                 "Llama has biases of attention in all its products or in none, Qwen2 in those of queries, "
-                "keys and values, a sliding window goes with Mistral, without biases, and factors of "
-                "single pairs in rotary embeddings and scales of embeddings are GGUF's alone"};
+                "keys and values, a sliding window goes with Mistral, or Phi-3 with longrope, without "
+                "biases, and other factors of single pairs in rotary embeddings and scales of embeddings are "
+                "GGUF's alone"};
   Saved r{begun(architecture, kind)};
   nlohmann::ordered_json& j = r.config;
   j["vocab_size"] = c.vocab_size;
@@ -169,6 +201,9 @@ Saved saved(const Llama& m) {
   if (c.head_dim > 0) j["head_dim"] = c.head_dim;
   j["rms_norm_eps"] = c.rms_norm_eps;
   j["rope_theta"] = c.rope_theta;
+  if (c.rope_scaling.type == RopeType::longrope && c.rope_scaling.original_max_position_embeddings > 0)
+    j["original_max_position_embeddings"] = c.rope_scaling.original_max_position_embeddings;
+  if (std::string_view(kind) == "phi3") r.joins = phi3_joins();
   if (c.rope_scaling.type != RopeType::none) j["rope_scaling"] = rope_json(c.rope_scaling);
   j["hidden_act"] = name_of(c.hidden_act);
   if (c.sliding_window > 0) j["sliding_window"] = c.sliding_window;

@@ -28,6 +28,7 @@ constexpr Architecture kArchitectures[] = {
     {"GPT2LMHeadModel", "gpt2", held_as<models::GPT2>},
     {"LlamaForCausalLM", "llama", held_as<models::Llama>},
     {"MistralForCausalLM", "mistral", held_as<models::Llama>},
+    {"Phi3ForCausalLM", "phi3", held_as<models::Llama>},
     {"Qwen2ForCausalLM", "qwen2", held_as<models::Llama>},
     {"ResNetForImageClassification", "resnet", held_as<models::ResNet>},
     {"ResNetModel", "resnet", held_as<models::ResNet>},

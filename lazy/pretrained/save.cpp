@@ -1,5 +1,6 @@
 #include "lazy/core/build.hpp"
 #include "lazy/io/safetensors.hpp"
+#include "lazy/ops/joining.hpp"
 #include "lazy/ops/rearranging.hpp"
 #include "lazy/pretrained/families.hpp"
 
@@ -8,16 +9,33 @@ namespace {
 
 constexpr const char* kSave = "save_pretrained";
 
+/// Returns the join of which the name ends in a part, and the part's index.
+std::pair<const Join*, size_t> join_of(const std::string& name, const std::vector<Join>& all) {
+  for (const Join& j : all)
+    for (size_t i = 0; i < j.parts.size(); ++i)
+      if (name.ends_with(j.parts[i])) return {&j, i};
+  return {nullptr, 0};
+}
+
 /// Returns the model's tensors under the file's names.
 NamedTensors named_for_file(const nn::Module& model, const Saved& how, const Site& s) {
   NamedTensors r;
-  for (const auto& [name, tensor] : model.state_dict(s)) {
+  const NamedTensors all = model.state_dict(s);
+  for (const auto& [name, tensor] : all) {
     if (name.find("parametrizations.") != name.npos)
       lazy::detail::fail<Error>(kSave,
                                 "'" + name +
                                     "' is a part of weights, which are not in a file of this kind: a model "
                                     "of a GGUF file is loaded with .dequantize = true for it",
                                 s);
+    if (const auto [join, part] = join_of(name, how.joins); join) {
+      if (part > 0) continue;
+      const std::string before = name.substr(0, name.size() - join->parts[0].size());
+      std::vector<Tensor> parts;
+      for (const std::string& p : join->parts) parts.push_back(all.at(before + p, s));
+      r.set(renamed(before + join->whole, how.renames), concat(parts, 0, s));
+      continue;
+    }
     const auto split = std::find_if(how.splits.begin(), how.splits.end(),
                                     [&](const Join& j) { return name.ends_with(j.whole); });
     if (split == how.splits.end()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -10,6 +11,7 @@
 #include "lazy/core/unchanging.hpp"
 #include "lazy/io/safetensors_header.hpp"
 #include "lazy/ops/joining.hpp"
+#include "lazy/ops/rearranging.hpp"
 #include "support/text.hpp"
 
 namespace lazy::pretrained {
@@ -99,10 +101,19 @@ class Problems {
   size_t count_ = 0;
 };
 
+/// Holds a tensor of a file, or rows of it.
+struct Piece {
+  Tensor tensor;
+  int64_t first = 0;
+  Shape shape;  // of these rows
+};
+
 /// Finds for each name of a model what the file has for it.
 class Match {
  public:
-  Match(const Weights& w, const Layout& l) : weights_(w), layout_(l) {
+  Match(const Weights& w, const Layout& l, const Members& m, const Site& s)
+      : weights_(w), layout_(l), site_(s) {
+    for (const Members::Item& item : m.items) rows_.emplace(item.name, rows_of(item.tensor->shape(s)));
     for (const auto& [name, t] : w.tensors) {
       if (is_ignored(name, l.ignored)) continue;
       std::string here = renamed(name, l.renames);
@@ -112,16 +123,18 @@ class Match {
   }
 
   /// Returns the tensors that make up the value: none if the file lacks one.
-  std::vector<Tensor> parts(const std::string& name) {
-    if (const Tensor* t = take(name)) return {*t};
+  std::vector<Piece> parts(const std::string& name) {
+    if (const Tensor* t = take(name)) return {{*t, 0, t->shape(site_)}};
     for (const Join& j : layout_.joins) {
       if (!name.ends_with(j.whole)) continue;
       const std::string before = name.substr(0, name.size() - j.whole.size());
-      std::vector<Tensor> all;
+      std::vector<Piece> all;
       for (const std::string& part : j.parts)
-        if (const Tensor* t = take(before + part)) all.push_back(*t);
+        if (const Tensor* t = take(before + part)) all.push_back({*t, 0, t->shape(site_)});
       if (all.size() == j.parts.size()) return all;
     }
+    for (const Join& j : layout_.splits)
+      if (auto piece = part_of(j, name)) return {std::move(*piece)};
     return {};
   }
 
@@ -151,6 +164,28 @@ class Match {
   const std::vector<std::string>& twice() const { return twice_; }
 
  private:
+  static int64_t rows_of(const Shape& s) { return s.empty() ? 0 : s[0]; }
+  /// Returns the rows that the name is of a whole of the file. Of a whole with other rows than the model's
+  /// parts have together, the last part gets what is left, so that its shape is told as another one.
+  std::optional<Piece> part_of(const Join& j, const std::string& name) {
+    const auto part =
+        std::find_if(j.parts.begin(), j.parts.end(), [&](const std::string& p) { return name.ends_with(p); });
+    if (part == j.parts.end()) return {};
+    const std::string before = name.substr(0, name.size() - part->size());
+    const Tensor* const whole = take(before + j.whole);
+    if (!whole) return {};
+    Piece piece{*whole, 0, whole->shape(site_)};
+    const int64_t all = rows_of(piece.shape);
+    for (auto p = j.parts.begin(); p != part; ++p) piece.first += rows(before + *p);
+    piece.first = std::min(piece.first, all);
+    const bool last = part + 1 == j.parts.end();
+    if (all > 0) piece.shape[0] = last ? all - piece.first : std::min(rows(name), all - piece.first);
+    return piece;
+  }
+  int64_t rows(const std::string& name) const {
+    const auto at = rows_.find(name);
+    return at == rows_.end() ? 0 : at->second;
+  }
   const Tensor* take(const std::string& name) {
     const auto at = by_name_.find(name);
     if (at == by_name_.end()) return nullptr;
@@ -159,16 +194,18 @@ class Match {
   }
   const Weights& weights_;
   const Layout& layout_;
+  const Site& site_;
+  std::unordered_map<std::string, int64_t> rows_;  // of the model's values
   std::unordered_map<std::string, const Tensor*> by_name_;
   std::unordered_map<std::string, std::string> origin_;
   std::unordered_set<std::string> taken_;
   std::vector<std::string> twice_;
 };
 
-Shape joined_shape(const std::vector<Tensor>& parts, const Site& s) {
-  Shape all = parts[0].shape(s);
+Shape joined_shape(const std::vector<Piece>& parts) {
+  Shape all = parts[0].shape;
   for (size_t i = 1; i < parts.size(); ++i) {
-    const Shape& shape = parts[i].shape(s);
+    const Shape& shape = parts[i].shape;
     if (shape.size() != all.size() || shape.empty()) return {};
     for (int a = 1; a < shape.size(); ++a)
       if (shape[a] != all[a]) return {};
@@ -177,17 +214,42 @@ Shape joined_shape(const std::vector<Tensor>& parts, const Site& s) {
   return all;
 }
 
-/// Gives back the pages of a mapped file that a tensor lies in.
-void forget(const Weights& w, const Tensor& t, const Site& s) {
+/// Says where in a mapped file a tensor lies; a null file if it lies in none.
+struct PlaceInFile {
+  const lazy::detail::FileBytes* file = nullptr;
+  uint64_t offset = 0, bytes = 0;
+};
+PlaceInFile place_in_file(const Weights& w, const Tensor& t, const Site& s) {
   jit::BufferRef keep;
   const std::string_view bytes = lazy::detail::host_bytes("from_pretrained", t, s, keep);
   for (const lazy::detail::FileBytes& f : w.files)
     if (bytes.data() >= f.bytes.data() && bytes.data() + bytes.size() <= f.bytes.data() + f.bytes.size())
-      lazy::detail::forget_pages(f, static_cast<uint64_t>(bytes.data() - f.bytes.data()), bytes.size());
+      return {&f, static_cast<uint64_t>(bytes.data() - f.bytes.data()), bytes.size()};
+  return {};
 }
 
-/// Returns the value of parts: what a file has, where nothing is to be changed.
-Tensor value_of(const Weights& w, const std::vector<Tensor>& parts, const MaybeDType& dtype, const Site& s) {
+/// Gives back the pages of a mapped file that a tensor lies in.
+void forget(const Weights& w, const Tensor& t, const Site& s) {
+  if (const PlaceInFile p = place_in_file(w, t, s); p.file)
+    lazy::detail::forget_pages(*p.file, p.offset, p.bytes);
+}
+
+/// Returns the rows of a piece: the file's own bytes, where it is mapped.
+Tensor rows_of(const Weights& w, const Piece& p, const Site& s) {
+  const Shape& whole = p.tensor.shape(s);
+  if (p.shape == whole) return p.tensor;
+  const PlaceInFile at = p.tensor.device(s) == Device{} ? place_in_file(w, p.tensor, s) : PlaceInFile{};
+  if (!at.file) return narrow(p.tensor, 0, p.first, p.shape[0]);
+  const uint64_t skipped = at.bytes / static_cast<uint64_t>(whole[0]) * static_cast<uint64_t>(p.first);
+  Tensor t = lazy::detail::shared_value(*at.file, at.offset + skipped, p.tensor.dtype(s), p.shape, {});
+  lazy::detail::mark_unchanging(t, s);
+  return t;
+}
+
+/// Returns the value of pieces: what a file has, where nothing is to be changed.
+Tensor value_of(const Weights& w, const std::vector<Piece>& pieces, const MaybeDType& dtype, const Site& s) {
+  std::vector<Tensor> parts;
+  for (const Piece& p : pieces) parts.push_back(rows_of(w, p, s));
   Tensor t = parts.size() == 1 ? parts[0] : concat(parts, 0, s);
   const bool converted = dtype.given && is_float(t.dtype(s)) && t.dtype(s) != dtype.value;
   if (converted) t = t.to(dtype.value, s);
@@ -267,21 +329,21 @@ std::vector<Rename> reversed(const std::vector<Rename>& rules) {
 void adopt(const char* op, nn::Module& model, const Weights& weights, const Layout& layout, MaybeDType dtype,
            const Site& s) {
   const Members members(model);
-  Match match(weights, layout);
+  Match match(weights, layout, members, s);
   Problems missing, different, unknown;
-  std::vector<std::pair<const Members::Item*, std::vector<Tensor>>> found;
+  std::vector<std::pair<const Members::Item*, std::vector<Piece>>> found;
   std::vector<const std::string*> absent;
   for (const Members::Item& item : members.items) {
-    std::vector<Tensor> parts = match.parts(item.name);
+    std::vector<Piece> parts = match.parts(item.name);
     if (parts.empty()) {
       // Counts of batches say nothing to a model that is not trained.
       if (!item.name.ends_with("num_batches_tracked")) absent.push_back(&item.name);
       continue;
     }
-    const Shape &here = item.tensor->shape(s), there = joined_shape(parts, s);
-    if (here != there || is_float(item.tensor->dtype(s)) != is_float(parts[0].dtype(s)))
+    const Shape &here = item.tensor->shape(s), there = joined_shape(parts);
+    if (here != there || is_float(item.tensor->dtype(s)) != is_float(parts[0].tensor.dtype(s)))
       different.add(text::quoted(item.name) + " is " + to_string(here) + " by the config, and " +
-                    to_string(there) + " " + name_of(parts[0].dtype(s)) + " in the file");
+                    to_string(there) + " " + name_of(parts[0].tensor.dtype(s)) + " in the file");
     found.emplace_back(&item, std::move(parts));
   }
   for (const std::string* name : absent)

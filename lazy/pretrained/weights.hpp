@@ -18,8 +18,7 @@ struct Rename {
   std::string from, to;
 };
 
-/// Says that the model has one tensor, whose name ends in `whole`, for several of the file, which are joined
-/// along their first axis.
+/// Says that a tensor, whose name ends in `whole`, is several joined along their first axis.
 struct Join {
   std::string whole;
   std::vector<std::string> parts;
@@ -27,8 +26,9 @@ struct Join {
 
 /// Says how names of a file become names of a model.
 struct Layout {
-  std::vector<Rename> renames = {};  // applied in order, each where it fits first
-  std::vector<Join> joins = {};
+  std::vector<Rename> renames = {};       // applied in order, each where it fits first
+  std::vector<Join> joins = {};           // what is whole in the model, and in parts in the file
+  std::vector<Join> splits = {};          // what is whole in the file, and in parts in the model
   std::vector<std::string> ignored = {};  // names, before they are changed, of what the model has no use for:
                                           // "*" at an end stands for anything
 };

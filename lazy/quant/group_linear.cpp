@@ -12,7 +12,7 @@ using jit::calls::GroupDotsAttributes;
 
 constexpr const char* kName = "group_linear";
 // A product of what is written out is faster for more rows.
-constexpr int64_t kFewRows = 40, kFewRowsOfBytes = 192;
+constexpr int64_t kFewRows = 40, kFewRowsOfBytes = 192, kFewRowsOfChannels = 40;
 enum Operands : size_t { kX, kIntegers, kScales, kZeros };
 
 Scheme scheme_of(const GroupDotsAttributes& a, bool affine) {
@@ -67,7 +67,60 @@ constinit const jit::CallDefinition kGroupLinear{
     .vjp = group_linear_gradients,
     .describe = [](std::string_view attributes) { return jit::calls::kGroupDots.describe(attributes); }};
 
+constexpr const char* kChannelName = "channel_linear";
+
+/// Returns the longest groups that a row of `depth` numbers is made of; 0 if there are none.
+int32_t longest_group(int64_t depth) {
+  constexpr int64_t kMost = 4096;
+  const int64_t power = std::min(depth & -depth, kMost);
+  return power < jit::calls::kGroupDotsBlock ? 0 : static_cast<int32_t>(power);
+}
+
+/// Returns the product by the integers as they are, which the backend reads as it reads any small ones.
+Handle by_integers(const Handle& x, const Handle& q, bool transposed, const Site& s) {
+  const Handle w = lazy::detail::cast(q, float32, s);
+  return lazy::detail::matmul(kChannelName, x, transposed ? matrix_transpose(w, s) : w, s);
+}
+
+std::vector<Handle> expand_channel_linear(const jit::Expanding& e) {
+  const Recorder r{kChannelName, e.site};
+  const int64_t rows = e[kX]->shape[0], n = e[kIntegers]->shape[0], depth = e[kIntegers]->shape[1];
+  const int32_t group = longest_group(depth);
+  if (rows <= kFewRowsOfChannels && group > 0) {
+    const jit::CallSpec& dots = jit::intern_call(jit::calls::kGroupDots, GroupDotsAttributes{8, group});
+    if (runs_here(e.backend, dots)) {
+      const Handle scales = r.broadcast(r.reshape(e[kScales], {n, 1}), {n, depth / group});
+      return lazy::detail::record_call(dots, pointers_to(std::vector{e[kX], e[kIntegers], scales}), e.site);
+    }
+  }
+  return {r.op(Op::multiply, by_integers(e[kX], e[kIntegers], true, e.site), e[kScales])};
+}
+
+std::vector<Handle> channel_linear_gradients(const jit::CallGradients& d) {
+  std::vector<Handle> all(d.operands.size());
+  const Recorder r{kChannelName, d.site};
+  if (d.wants(kX))
+    all[kX] = by_integers(r.op(Op::multiply, d.gradients[0], d.operands[kScales]), d.operands[kIntegers],
+                          false, d.site);
+  return all;
+}
+
+constinit const jit::CallDefinition kChannelLinear{
+    .name = kChannelName,
+    .traits = jit::call_trait::kNoThrow,
+    .infer = [](const jit::CallSpec&, std::span<const jit::Meta> o) -> std::vector<jit::CallOutput> {
+      return {{{float32, {o[kX].shape[0], o[kIntegers].shape[0]}}, {}}};
+    },
+    .expand = expand_channel_linear,
+    .vjp = channel_linear_gradients};
+
 }  // namespace
+
+Tensor channel_linear(const Tensor& x, const Tensor& q, const Tensor& scale, const Site& s) {
+  const std::vector<Handle> all{x.handle(), q.handle(), scale.handle()};
+  return Tensor(lazy::detail::record_call(jit::intern_call(kChannelLinear, std::string_view()),
+                                          pointers_to(all), s)[0]);
+}
 
 Tensor group_linear(const Tensor& x, const Tensor& q, const Affine& a, const Scheme& how, const Site& s) {
   const GroupDotsAttributes attributes{how.is_signed ? 8 : 4, static_cast<int32_t>(how.group)};

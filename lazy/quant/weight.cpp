@@ -118,6 +118,14 @@ Tensor QuantizedWeight::linear(const LayerCall& call, const std::vector<Tensor>&
     if (rounds) y = y * (input_scale_.defined() ? f.term(q.scale) : reshape(f.term(q.scale), {count, 1}));
     return with_bias(f, reshape(y, result), call.bias, {n});
   }
+  if (activations_ == Activations::none && f.work == float32 && scheme_.is_signed &&
+      !a.zero_point.defined()) {
+    Handle scale = a.scale.handle();
+    scale = scheme_.granularity == Granularity::channel ? f.reshape(scale, {n}) : f.broadcast(scale, {n});
+    const Tensor flat = f.tensor(reshape(rows, {count, depth}).handle());
+    const Term y = f.term(detail::channel_linear(flat, x[kIntegers], f.tensor(scale), s));
+    return with_bias(f, reshape(y, result), call.bias, {n});
+  }
   const Term scale =
       scheme_.granularity == Granularity::channel ? reshape(f.term(a.scale), {n}) : f.term(a.scale);
   const auto product = [&](const Handle& left, DType t) {

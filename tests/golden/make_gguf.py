@@ -8,6 +8,7 @@
 
 Needs gguf, numpy, torch, transformers and safetensors.
 """
+import math
 from pathlib import Path
 
 import gguf
@@ -156,6 +157,9 @@ def other(name, architecture, kind):
         c, convert = t.GPT2Config(vocab_size=40, n_positions=32, n_embd=32, n_layer=2, n_head=4, n_inner=64), as_gpt2
     elif architecture == "phi3":
         c, convert = t.Phi3Config(**sizes, sliding_window=5, pad_token_id=0, tie_word_embeddings=False), as_phi3
+        if name.endswith("long"):  # the texts are longer than the original positions
+            c.original_max_position_embeddings = 8
+            c.rope_scaling = dict(type="longrope", short_factor=[1.0, 1.5, 2.0, 3.0], long_factor=[1.0, 2.5, 4.0, 8.0])
     else:
         c, convert = t.GemmaConfig(**sizes, head_dim=16, hidden_activation="gelu_pytorch_tanh"), as_gemma
     c._attn_implementation = "eager"
@@ -174,6 +178,11 @@ def other(name, architecture, kind):
     if architecture == "phi3":
         w.add_rope_dimension_count(8)
         w.add_sliding_window(5)
+    if name.endswith("long"):
+        w.add_rope_scaling_orig_ctx_len(8)
+        w.add_rope_scaling_attn_factors(math.sqrt(1 + math.log(32 / 8) / math.log(8)))
+        for kind_of in ("short", "long"):
+            w.add_tensor(f"rope_factors_{kind_of}.weight", np.array(c.rope_scaling[f"{kind_of}_factor"], dtype=np.float32))
     if architecture == "gemma":
         w.add_key_length(16)
         w.add_value_length(16)
@@ -203,3 +212,4 @@ for architecture in ("gpt2", "phi3", "gemma"):
     other(f"{architecture}_f32", architecture, Q.F32)
     other(f"{architecture}_q8_0", architecture, Q.Q8_0)
 other("gpt2_q4_0", "gpt2", Q.Q4_0)
+other("phi3_long", "phi3", Q.F32)

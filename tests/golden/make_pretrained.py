@@ -11,7 +11,7 @@ sys.path.insert(0, str(HERE.parent.parent / "tools" / "pretrained_cases"))
 import make  # noqa: E402
 
 for name in ("bert_texts", "bert_masked", "roberta_texts", "xlm_roberta", "distilbert_texts", "gpt2", "gpt2_inner", "llama_tied",
-             "llama_head_dim", "llama_llama3", "llama_yarn", "mistral_window", "qwen2", "vit_images", "resnet"):
+             "llama_head_dim", "llama_llama3", "llama_yarn", "mistral_window", "qwen2", "phi3", "phi3_long", "vit_images", "resnet"):
     make.make(HERE / "pretrained", name)
 for unused in (HERE / "pretrained").glob("*/generation_config.json"):
     unused.unlink()

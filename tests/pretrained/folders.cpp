@@ -105,6 +105,39 @@ BOOST_AUTO_TEST_CASE(dtypes_are_the_configs_or_the_options) {
            "torch_dtype is \"float8\", which is not supported; supported: float32, float16, bfloat16"));
 }
 
+BOOST_AUTO_TEST_CASE(rows_of_one_matrix_are_several_of_the_model) {
+  const Folder folder;
+  models::LlamaConfig c = small_llama_config();
+  c.sliding_window = 3;
+  c.rope_scaling = {.type = models::RopeType::longrope,
+                    .original_max_position_embeddings = 3,
+                    .factors = {1, 2},
+                    .long_factors = {3, 4}};
+  models::Llama llama(c);
+  models::save_pretrained(llama, folder.path());
+  const Safetensors file = load_safetensors((folder.path() / "model.safetensors").string());
+  BOOST_TEST((file.at("model.layers.1.self_attn.qkv_proj.weight").shape() == Shape{16, 8}));
+  BOOST_TEST((file.at("model.layers.1.mlp.gate_up_proj.weight").shape() == Shape{24, 8}));
+  BOOST_TEST(!file.contains("model.layers.1.mlp.up_proj.weight"));
+  pretrained::Model model = pretrained::load(folder.path());
+  BOOST_TEST(model.architecture() == "Phi3ForCausalLM");
+  BOOST_TEST(all(model({{"input_ids", kIds}}).at("logits") == llama(kIds)).item<bool>());
+  const auto narrow = models::from_pretrained<models::Llama>(folder.path(), {.dtype = bfloat16});
+  BOOST_TEST(all(narrow.model.layers[1].self_attn.k_proj.weight ==
+                 llama.model.layers[1].self_attn.k_proj.weight.astype(bfloat16))
+                 .item<bool>());
+  change_config(folder.path(), [](auto& j) { j["num_key_value_heads"] = 2; });
+  BOOST_TEST(says(load_error(folder.path()),
+                  "'model.layers.0.self_attn.v_proj.weight' is [8, 8] by the config, and [0, 8] float32"));
+  change_weights(folder.path(), [](const NamedTensors& from) {
+    NamedTensors all;
+    for (const auto& [name, t] : from)
+      if (!name.ends_with("0.self_attn.qkv_proj.weight")) all.set(name, t);
+    return all;
+  });
+  BOOST_TEST(says(load_error(folder.path()), "'model.layers.0.self_attn.q_proj.weight'"));
+}
+
 BOOST_AUTO_TEST_CASE(names_that_differ_are_all_listed_with_the_nearest) {
   const Folder folder;
   models::save_pretrained(small_bert(), folder.path());
@@ -147,11 +180,19 @@ BOOST_AUTO_TEST_CASE(what_a_config_asks_for_and_no_model_does_is_refused) {
                   "quantization_config"));
   BOOST_TEST(says(bert_error([](auto& j) { j["architectures"] = {"T5Model"}; }),
                   "architectures is [\"T5Model\"], which is not supported; supported: BertForMaskedLM, "));
-  BOOST_TEST(
-      says(llama_error([](auto& j) {
-             j["rope_scaling"] = {{"rope_type", "longrope"}};
-           }),
-           "rope_scaling.rope_type is \"longrope\", which is not supported; supported: default, linear"));
+  BOOST_TEST(says(llama_error([](auto& j) {
+                    j["rope_scaling"] = {{"rope_type", "ntk"}};
+                  }),
+                  "rope_scaling.rope_type is \"ntk\", which is not supported; supported: default, linear"));
+  BOOST_TEST(says(
+      llama_error([](auto& j) {
+        j["rope_scaling"] = {{"rope_type", "longrope"}, {"short_factor", {1, 2, 3}}, {"long_factor", {1}}};
+      }),
+      "rope_scaling.short_factor is [1,2,3], which is not supported; supported: lists of "));
+  BOOST_TEST(says(llama_error([](auto& j) {
+                    j["rope_scaling"] = {{"rope_type", "longrope"}, {"short_factor", {1, 0}}};
+                  }),
+                  "expected rope_scaling.short_factor to be a list of numbers above 0"));
   BOOST_TEST(says(llama_error([](auto& j) { j["model_type"] = "qwen2"; }), "architectures"));
   BOOST_TEST(
       says(llama_error([](auto& j) { j["partial_rotary_factor"] = 0.5; }), "partial_rotary_factor is 0.5"));

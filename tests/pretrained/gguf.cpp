@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(groups_are_what_the_blocks_stand_for) {
 BOOST_AUTO_TEST_CASE(models_give_what_transformers_gives) {
   for (const char* name :
        {"llama_f32", "llama_f16", "llama_q8_0", "llama_q4_0", "llama_q5_0", "qwen2", "gpt2_f32", "gpt2_q8_0",
-        "gpt2_q4_0", "phi3_f32", "phi3_q8_0", "gemma_f32", "gemma_q8_0"})
+        "gpt2_q4_0", "phi3_f32", "phi3_q8_0", "phi3_long", "gemma_f32", "gemma_q8_0"})
     BOOST_TEST_CONTEXT(name) {
       BOOST_TEST(logits_differ_by(name) < 1e-4);
       BOOST_TEST(logits_differ_by(name, {.dequantize = true}) < 1e-4);

@@ -37,6 +37,12 @@ BOOST_AUTO_TEST_CASE(caches_agree_with_whole_texts) {
   c.tie_word_embeddings = true;
   c.rope_scaling = {.type = models::RopeType::yarn, .factor = 4};
   BOOST_TEST(cached_differs_by(c) < 1e-4);
+  // The first five tokens alone would be turned by the factors of short texts.
+  c.rope_scaling = {.type = models::RopeType::longrope,
+                    .original_max_position_embeddings = 8,
+                    .factors = {1, 2, 3},
+                    .long_factors = {2, 5, 9}};
+  BOOST_TEST(cached_differs_by(c) < 1e-4);
 }
 
 BOOST_AUTO_TEST_CASE(a_sliding_window_hides_what_is_before_it) {
@@ -62,6 +68,14 @@ BOOST_AUTO_TEST_CASE(frequencies_of_longer_texts) {
   // 32 tokens of a model for 16: the base is 100 * 3^2.
   BOOST_TEST(values({.type = RopeType::dynamic, .factor = 2}, 32)[1] == static_cast<float>(1 / 30.0));
   BOOST_TEST(values({.factors = {2, 4}}) == (std::vector<float>{0.5f, 0.025f}));
+  const models::RopeScaling longrope{.type = RopeType::longrope,
+                                     .original_max_position_embeddings = 8,
+                                     .factors = {1, 2},
+                                     .long_factors = {2, 4}};
+  BOOST_TEST(values(longrope, 8) == (std::vector<float>{1, 0.05f}));
+  BOOST_TEST(values(longrope, 9) == (std::vector<float>{0.5f, 0.025f}));
+  BOOST_TEST(models::rope_frequencies(longrope, 100, 4, 16, 1).scale == std::sqrt(4.0 / 3),
+             boost::test_tools::tolerance(1e-12));
   BOOST_TEST(
       models::rope_frequencies({.type = RopeType::yarn, .factor = std::exp(1.0)}, 100, 4, 16, 1).scale == 1.1,
       boost::test_tools::tolerance(1e-12));

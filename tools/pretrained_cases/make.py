@@ -28,6 +28,13 @@ def rope(kind, **more):
     return dict(LLAMA, rope_scaling=dict(rope_type=kind, **more))
 
 
+def longrope(**more):
+    slower = [1.0 + 0.5 * i for i in range(8)]
+    return dict(LLAMA, num_attention_heads=1, num_key_value_heads=1, pad_token_id=0,
+                original_max_position_embeddings=8,
+                rope_scaling=dict(type="longrope", short_factor=slower, long_factor=[2 * f for f in slower]), **more)
+
+
 def resnet(kind, **more):
     wide = 4 if kind == "bottleneck" else 1
     return dict(RESNET, layer_type=kind, hidden_sizes=[4 * wide << i for i in range(4)], **more)
@@ -67,6 +74,10 @@ CASES = {
     "mistral_window": (t.MistralForCausalLM, t.MistralConfig, dict(LLAMA, sliding_window=4)),
     "qwen2": (t.Qwen2ForCausalLM, t.Qwen2Config, LLAMA),
     "qwen2_bfloat16": (t.Qwen2ForCausalLM, t.Qwen2Config, dict(LLAMA, tie_word_embeddings=True)),
+    "phi3": (t.Phi3ForCausalLM, t.Phi3Config, dict(LLAMA, pad_token_id=0, sliding_window=4)),
+    "phi3_long": (t.Phi3ForCausalLM, t.Phi3Config, longrope()),
+    "phi3_short": (t.Phi3ForCausalLM, t.Phi3Config, dict(longrope(), original_max_position_embeddings=16)),
+    "llama_longrope": (t.LlamaForCausalLM, t.LlamaConfig, dict(longrope(), attention_bias=True)),
     "vit": (t.ViTModel, t.ViTConfig, VIT),
     "vit_images": (t.ViTForImageClassification, t.ViTConfig, dict(VIT, num_labels=7, hidden_act="gelu_new")),
     "resnet": (t.ResNetModel, t.ResNetConfig, resnet("basic")),
@@ -78,7 +89,7 @@ def inputs_of(name, config):
     if name.startswith(("vit", "resnet")):
         return {"pixel_values": torch.rand(2, 3, *((16, 16) if name.startswith("vit") else (32, 40)))}
     ids = torch.randint(3, config.vocab_size, (2, 11))
-    if name.startswith(("gpt2", "llama", "mistral", "qwen2")):
+    if name.startswith(("gpt2", "llama", "mistral", "qwen2", "phi3")):
         return {"input_ids": ids}
     mask = torch.ones_like(ids)
     mask[1, 8:] = 0

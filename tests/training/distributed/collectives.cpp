@@ -243,6 +243,18 @@ BOOST_AUTO_TEST_CASE(ranks_that_differ_are_told) {
       0.2);
   BOOST_TEST(late[0].find("not in time") != std::string::npos, late[0]);
   BOOST_TEST(late[0].find("rank 1, which computes") != std::string::npos, late[0]);
+  // Each waits in a group of two for the next rank, which waits in another.
+  everyone(
+      errors_of(
+          3,
+          [&](int r) {
+            std::vector<distributed::Group> pairs;
+            for (int i = 0; i < 3; ++i) pairs.push_back(distributed::new_group({i, (i + 1) % 3}));
+            for (const int i : {r, (r + 2) % 3})
+              (void)distributed::all_reduce(ones_of(3), ReduceOp::sum, pairs[static_cast<size_t>(i)]).eval();
+          }),
+      {"ranks wait for each other: ", "rank 0 waits for rank 1 in all_reduce at collectives.cpp:",
+       "rank 2 waits for rank 0"});
   // An exception on one rank ends the others' waiting.
   BOOST_CHECK_THROW(distributed::run_ranks(2,
                                            [&] {

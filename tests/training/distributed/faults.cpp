@@ -86,6 +86,39 @@ BOOST_AUTO_TEST_CASE(the_others_are_told) {
   }
 }
 
+/// Runs as one process of a world, if it is one: waits in a group of two for the next rank, which waits in
+/// another group for the one after it.
+BOOST_AUTO_TEST_CASE(a_rank_in_a_circle) {
+  if (!std::getenv("LAZY_TEST_CIRCLE")) return;
+  distributed::init();
+  const int me = distributed::rank(), ranks = distributed::world_size();
+  std::vector<distributed::Group> pairs;
+  for (int i = 0; i < ranks; ++i) pairs.push_back(distributed::new_group({i, (i + 1) % ranks}));
+  const Tensor x = ones({10});
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    (void)distributed::all_reduce(x, distributed::ReduceOp::sum, pairs[static_cast<size_t>(me)]).eval();
+    BOOST_TEST(false, "nothing was thrown");
+  } catch (const CommunicationError& e) {
+    const std::string what = e.what();
+    BOOST_TEST(what.find("faults.cpp:" + std::to_string(__LINE__ - 4)) != std::string::npos, what);
+    for (int r = 0; r < ranks; ++r)
+      BOOST_TEST(what.find("rank " + std::to_string(r) + " waits for rank " +
+                           std::to_string((r + 1) % ranks) + " in all_reduce at faults.cpp:") != what.npos,
+                 what);
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  BOOST_TEST(seconds < 20.0);
+  distributed::finalize();
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_wait_for_each_other_are_told) {
+  for (const std::string& engine : test::engines())
+    if (engine != "mpi")
+      test::run_world("distributed_faults/a_rank_in_a_circle", engine, 3,
+                      {{"LAZY_TEST_CIRCLE", "1"}, {"LAZY_COMM_TIMEOUT", "60"}});
+}
+
 /// Runs as one process of a world, if it is one: gets SIGUSR2, tells, and goes on.
 BOOST_AUTO_TEST_CASE(a_rank_that_is_asked) {
   if (!std::getenv("LAZY_TEST_ASKED")) return;
