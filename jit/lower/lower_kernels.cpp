@@ -114,6 +114,17 @@ ValueId side(Expressions& x, Building& b, Region& r, uint32_t v) {
 
 }  // namespace
 
+/// Returns the dimension of a product that has its rows: the last but one, or, where that has one row, the
+/// last of the batch if the right side is the same for all of it.
+int row_dim(const Shape& product, const Shape& right) {
+  const int m = product.size() - 2;
+  if (product[m] != 1) return m;
+  int i = m - 1;
+  while (i >= 0 && product[i] == 1) --i;
+  const int there = i - (product.size() - right.size());
+  return i < 0 || (there >= 0 && right[there] != 1) ? m : i;
+}
+
 // Lowers a product over (k, batch..., m, n): k is summed; m and n stay dimensions even where their extent is
 // 1, in which case it is m that has it. So the lanes, along n, have work wherever there is any, and m merges
 // with the batch where the right side is the same for all of it.
@@ -122,9 +133,10 @@ void lower_contract(LowerDraft& draft, Building& b, const Group& group) {
   const uint32_t v = group.roots[0];
   const Shape& s = draft.shape(v);
   const int rank = s.size();
-  const bool column = s[rank - 1] == 1 && s[rank - 2] != 1;
   const uint32_t lhs = draft.at(v).operand[0], rhs = draft.at(v).operand[1];
   const Shape &sl = draft.shape(lhs), &sr = draft.shape(rhs);
+  const int m = row_dim(s, sr);
+  const bool column = s[rank - 1] == 1 && s[m] != 1;
   const auto place_in = [](const Shape& x, int i) {  // among the extents other than 1, or absent
     if (i < 0 || x[i] == 1) return Binding::kAbsent;
     int8_t p = 0;
@@ -137,16 +149,16 @@ void lower_contract(LowerDraft& draft, Building& b, const Group& group) {
   right.dims.of[b.dims] = place_in(sr, sr.size() - 2);
   b.add_dim(draft.at(lhs).node, sl.size() - 1);
   for (int i = 0; i < rank - 2; ++i) {
-    if (s[i] == 1) continue;
+    if (s[i] == 1 || i == m) continue;
     left.dims.of[b.dims] = place_in(sl, i - (rank - sl.size()));
     right.dims.of[b.dims] = place_in(sr, i - (rank - sr.size()));
     b.epilogue.dims.of[b.dims] = place_in(s, i);
     b.add_dim(draft.at(v).node, i);
   }
   const auto row = [&] {
-    left.dims.of[b.dims] = place_in(sl, sl.size() - 2);
-    b.epilogue.dims.of[b.dims] = place_in(s, rank - 2);
-    b.add_dim(draft.at(v).node, rank - 2);
+    left.dims.of[b.dims] = place_in(sl, m - (rank - sl.size()));
+    b.epilogue.dims.of[b.dims] = place_in(s, m);
+    b.add_dim(draft.at(v).node, m);
   };
   if (!column) row();
   right.dims.of[b.dims] = place_in(sr, sr.size() - 1);

@@ -12,7 +12,7 @@ using jit::calls::GroupDotsAttributes;
 
 constexpr const char* kName = "group_linear";
 // A product of what is written out is faster for more rows.
-constexpr int64_t kFewRows = 40, kFewRowsOfBytes = 192, kFewRowsOfChannels = 40;
+constexpr int64_t kFewRows = 40, kFewRowsOfBytes = 192, kFewRowsOfChannels = 24;
 enum Operands : size_t { kX, kIntegers, kScales, kZeros };
 
 Scheme scheme_of(const GroupDotsAttributes& a, bool affine) {

@@ -139,7 +139,7 @@ Calls OnnxModel::calls(const NamedTensors& inputs, int threads) {
   }
   const auto model = std::make_shared<onnx::Model>(bound.empty() ? model_ : model_.bind(bound));
   const auto session = std::make_shared<Session>(
-      inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(*model, {.threads = threads}));
+      inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(*model, {.threads = threads, .choose_format = true}));
   return {[model, session, given] { (*session)(given); },
           [model, given] {
             for (Tensor& t : (*model)(given)) t.eval();

@@ -59,7 +59,7 @@ Calls PretrainedModel::calls(const NamedTensors& inputs, int threads) {
     given.push_back(t);
   }
   const auto session = std::make_shared<Session>(
-      inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(*model, {.threads = threads}));
+      inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(*model, {.threads = threads, .choose_format = true}));
   return {[model, session, given] { (*session)(given); },
           [model, given] {
             const no_grad scope;
