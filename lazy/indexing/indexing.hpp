@@ -223,5 +223,7 @@ Selection Tensor::operator()(const X& mask_or_positions, Site s) & {
 
 /// Prints what is selected, as a Tensor is printed. Evaluates.
 std::ostream& operator<<(std::ostream&, const Selection&);
+/// Writes what is selected, and a new line, on standard output. Evaluates.
+inline void print(const Selection& x, Site s = Site::current()) { x.read(s).print(s); }
 
 }  // namespace lazy
