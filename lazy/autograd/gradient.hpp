@@ -213,7 +213,7 @@ Tensor checkpoint(const F& f, T x, Site s = Site::current()) {
   if constexpr (requires(F & m) { m.parameters(); })
     return checkpoint(again([&f] { return &f; }), detail::tensors_of(x), s);
   else
-    return checkpoint(again([own = std::make_shared<const F>(f)] { return own.get(); }),
+    return checkpoint(again([own = std::make_shared<const std::decay_t<F>>(f)] { return own.get(); }),
                       detail::tensors_of(x), s);
 }
 

@@ -7,8 +7,10 @@
 // A member of a temporary moves its value into the Arg, so each has two forms.
 #define LAZY_DEFINE_MEMBER(result, name, function, site, parameters, ...)          \
   result Tensor::name parameters const& {                                          \
+    const detail::SpelledIfOther<detail::differ(#function, #name)> as(#function, #name); \
     return lazy::function(Arg(*this, site) __VA_OPT__(, ) __VA_ARGS__);            \
   }                                                                                \
   result Tensor::name parameters&& {                                               \
+    const detail::SpelledIfOther<detail::differ(#function, #name)> as(#function, #name); \
     return lazy::function(Arg(std::move(*this), site) __VA_OPT__(, ) __VA_ARGS__); \
   }

@@ -34,12 +34,16 @@ Tensor ptp(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 /// axis is named, of its extent: ShapeError otherwise.
 Tensor average(Arg x, Arg weights, Axes axes = {}, KeepDims keep = dropdims);
 /// Returns mean(): a number in the second place is an axis, as in NumPy.
-inline Tensor average(Arg x) { return mean(std::move(x)); }
+inline Tensor average(Arg x) {
+  const detail::Spelled as("mean", "average");
+  return mean(std::move(x));
+}
 template <IntegerType T>
 Tensor average(Arg x, T axis, KeepDims keep = dropdims) {
   return mean(std::move(x), axis, keep);
 }
 inline Tensor average(Arg x, std::initializer_list<IntegerArg> axes, KeepDims keep = dropdims) {
+  const detail::Spelled as("mean", "average");
   return mean(std::move(x), Axes(axes), keep);
 }
 /// [float] Returns the norm of all elements, or along the axes: (sum |x|^order)^(1 / order). Order infinity
