@@ -2,6 +2,7 @@
 // thread on a core of its own, and how much faster n ranks go through the examples.
 //
 //   bench_ranks [--model resnet|gpt|mlp] [--ranks N] [--steps N] [--zero STAGE] [--engine memory|tcp|gloo]
+//   lazy-launch --nproc N bench_ranks [--model ...]     measures the ranks that lazy-launch starts, alone
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -135,6 +136,18 @@ Measured run(int ranks, char** argv) {
   return m;
 }
 
+/// Runs as a rank that somebody else has started; rank 0 prints what it measured.
+void run_launched(const Asked& asked) {
+  int ends[2];
+  if (::pipe(ends)) std::abort();
+  run_rank(asked, ends[1]);
+  Measured m;
+  if (::read(ends[0], &m, sizeof m) != sizeof m) std::abort();
+  if (std::getenv("RANK")[0] == '0')
+    std::printf("%s: %s ranks %.1f ms a step; waits %.1f ms, sends %.1f MB a step; peak %.0f MB\n",
+                asked.model.c_str(), std::getenv("WORLD_SIZE"), m.ms, m.wait_ms, m.sent_mb, m.peak_mb);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -149,6 +162,7 @@ int main(int argc, char** argv) {
     else return std::fprintf(stderr, "bench_ranks: no option %s\n", option.c_str()), 2;
   }
   if (const char* const out = std::getenv("BENCH_OUT")) return run_rank(asked, std::atoi(out)), 0;
+  if (std::getenv("RANK")) return run_launched(asked), 0;
   for (int round = 0; round < 3; ++round) {
     const Measured one = run(1, argv), many = run(asked.ranks, argv);
     std::printf(

@@ -32,6 +32,7 @@ struct Entry {
   std::vector<BufferRef> made;  // empty as long as who has the claim makes them
   size_t bytes = 0;
   uint64_t used = 0;       // Store::now when it was last asked for
+  uint64_t begun = 0;      // Store::now when it was first asked for
   uint32_t maker = 0;      // the process (forks.hpp) that makes it
   bool again = false;      // it was asked for after it was kept
   bool forgotten = false;  // while it is made: a buffer that it depends on is gone
@@ -136,7 +137,7 @@ struct Store {
     e.home = this;
     entries.put(&e, e.hash);
     for (Tie& t : e.ties) ties.put(&t, hash_of(t));
-    e.used = ++now;
+    e.used = e.begun = ++now;
     link(e);
     count(bytes + size_of(e));
   }
@@ -299,7 +300,11 @@ void forget(uint64_t identity) noexcept {
   free_all(out);
 }
 
-size_t release() noexcept {
+namespace {
+
+/// Drops all that are made and of which `which` is true. Returns how many bytes that were.
+template <class Which>
+size_t release_if(Which&& which) noexcept {
   Entry* out = nullptr;
   size_t bytes = 0;
   {
@@ -308,7 +313,7 @@ size_t release() noexcept {
     if (!the_store) return 0;
     for (Entry* e = the_store->oldest; e;) {
       Entry* const after = e->newer;
-      if (!e->made.empty()) {
+      if (!e->made.empty() && which(*e)) {
         bytes += e->bytes;
         the_store->take(*e);
         e->next = std::exchange(out, e);
@@ -318,6 +323,22 @@ size_t release() noexcept {
   }
   free_all(out);
   return bytes;
+}
+
+}  // namespace
+
+size_t release() noexcept {
+  return release_if([](const Entry&) { return true; });
+}
+
+uint64_t now() noexcept {
+  const Hold hold(mutex);
+  if (!hold.intact()) the_store = nullptr;
+  return the_store ? the_store->now : 0;
+}
+
+void release_tried(uint64_t kept_after, uint64_t asked_before) noexcept {
+  release_if([&](const Entry& e) { return e.begun > kept_after && e.used <= asked_before; });
 }
 
 }  // namespace lazy::jit::kept

@@ -65,6 +65,11 @@ bool ask(const Question&, std::span<BufferRef> made, Claim&) noexcept;
 void forget(uint64_t identity) noexcept;
 /// Drops everything. Returns how many bytes that were.
 size_t release() noexcept;
+/// Returns a moment: results are asked for before or after it.
+uint64_t now() noexcept;
+/// Drops results that were kept after one moment and asked for last before another one, of things that were
+/// tried and will not be done again.
+void release_tried(uint64_t kept_after, uint64_t asked_before) noexcept;
 
 }  // namespace kept
 }  // namespace lazy::jit

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <string>
 
+#include "jit/backend/kept_results.hpp"
 #include "jit/graph/accuracy.hpp"
 #include "jit/graph/capturing.hpp"
 #include "lazy/autograd/backward.hpp"
@@ -14,6 +16,7 @@
 #include "lazy/core/element.hpp"
 #include "lazy/core/record.hpp"
 #include "lazy/inference/reads.hpp"
+#include "lazy/nn/functional/winograd.hpp"
 #include "support/config.hpp"
 #include "support/lock.hpp"
 #include "support/log.hpp"
@@ -142,8 +145,8 @@ struct Replayer::All {
   std::atomic<uint64_t> now{0};
   std::atomic<size_t> most{64};  // shapes
   std::atomic<bool> by_modes{true};
-  std::atomic<bool> by_format{false};  // images are tried in channels-last memory, too
-  Mutex recording;                     // one thread at a time records
+  std::atomic<bool> tries_ways{false};  // images are computed with in each Way once
+  Mutex recording;                      // one thread at a time records
 
   std::shared_ptr<const Plans> known() {
     const Hold hold(lock);
@@ -191,10 +194,14 @@ struct Replayer::All {
     return nullptr;
   }
 
-  /// Records a call; if `last`, the function's images are put into channels-last memory first, and its
-  /// results back.
-  std::shared_ptr<Plan> record(const Settings& settings, std::span<const Replayed* const> arguments,
-                               bool last, const Site& s) {
+  /// Says how images are computed with: as they are given, put into channels-last memory, or that and
+  /// convolved by transforms of tiles.
+  enum class Way : uint8_t { given, last, transformed };
+
+  /// Records a call; where images are put into channels-last memory first, results are put back.
+  std::shared_ptr<Plan> record(const Settings& settings, std::span<const Replayed* const> arguments, Way way,
+                               const Site& s) {
+    const bool last = way != Way::given;
     auto plan = std::make_shared<Plan>();
     plan->settings = settings;
     for (const Replayed* a : arguments) plan->sizes.push_back(a->tensors.size());
@@ -208,6 +215,8 @@ struct Replayer::All {
       {
         const Observing observing(reads);
         const jit::Capturing capturing;
+        std::optional<WinogradScope> transforms;
+        if (way == Way::transformed) transforms.emplace();
         std::vector<Tensor> tensors;
         for (const Handle& h : inputs)
           tensors.push_back(last && lies_first(h.get()) ? Tensor(h).to_memory_format(channels_last, s)
@@ -240,33 +249,45 @@ struct Replayer::All {
     }
   }
 
-  /// Records a call, and for images another that has them in channels-last memory; returns the faster one.
-  std::shared_ptr<Plan> record_faster(const Settings& settings, std::span<const Replayed* const> arguments,
-                                      Nodes& nodes, const Site& s) {
-    auto given = record(settings, arguments, false, s);
+  /// Records a call, and for images others that compute with them in other ways; returns the fastest one.
+  std::shared_ptr<Plan> record_fastest(const Settings& settings, std::span<const Replayed* const> arguments,
+                                       Nodes& nodes, const Site& s) {
+    const uint64_t begun = jit::kept::now();
+    auto given = record(settings, arguments, Way::given, s);
     const auto all = nodes.all();
-    if (!by_format.load(std::memory_order_relaxed) || std::none_of(all.begin(), all.end(), lies_first))
+    if (!tries_ways.load(std::memory_order_relaxed) || std::none_of(all.begin(), all.end(), lies_first))
       return given;
-    auto last = record(settings, arguments, true, s);
+    const std::shared_ptr<Plan> plans[] = {given, record(settings, arguments, Way::last, s),
+                                           record(settings, arguments, Way::transformed, s)};
+    const auto run = [&](const std::shared_ptr<Plan>& plan) {
+      const size_t count = nodes.all().size();
+      Plan* const p = find({plan}, settings, arguments, nodes, s);
+      if (!p) return -1.0;
+      ReplayResults results;
+      const auto begin = std::chrono::steady_clock::now();
+      p->recording->run(nodes.all(), results.resize(p->recording->outputs()));
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      nodes.cut(count);
+      return took.count();
+    };
     constexpr int kRounds = 5;  // the first one computes what is kept of weights
-    double best[2] = {HUGE_VAL, HUGE_VAL};
+    double best[] = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
     for (int round = 0; round < kRounds; ++round)
-      for (const int i : {0, 1}) {
-        const size_t count = nodes.all().size();
-        Plan* const p = find({i ? last : given}, settings, arguments, nodes, s);
-        if (!p) return given;
-        ReplayResults results;
-        const auto begin = std::chrono::steady_clock::now();
-        p->recording->run(nodes.all(), results.resize(p->recording->outputs()));
-        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-        nodes.cut(count);
-        if (round > 0) best[i] = std::min(best[i], took.count());
+      for (size_t i = 0; i < std::size(plans); ++i) {
+        const double took = run(plans[i]);
+        if (took < 0) return given;
+        if (round > 0) best[i] = std::min(best[i], took);
       }
-    const bool faster = best[1] < best[0];
+    const size_t fastest = static_cast<size_t>(std::min_element(std::begin(best), std::end(best)) - best);
+    const uint64_t tried = jit::kept::now();
+    run(plans[fastest]);
+    jit::kept::release_tried(begun, tried);
     if (logging::enabled(logging::Channel::flush))
-      logging::print(logging::Channel::flush, "session at %s: images as given %.1f us, channels last %.1f us",
-                     to_string(s).c_str(), best[0] * 1e6, best[1] * 1e6);
-    return faster ? last : given;
+      logging::print(
+          logging::Channel::flush,
+          "session at %s: images as given %.1f us, channels last %.1f us, and by transforms %.1f us",
+          to_string(s).c_str(), best[0] * 1e6, best[1] * 1e6, best[2] * 1e6);
+    return plans[fastest];
   }
 
   /// Calls the function as if there were no replay.
@@ -295,7 +316,7 @@ Replayer::~Replayer() = default;
 void Replayer::keep_at_most(size_t shapes) noexcept {
   all_->most.store(std::max<size_t>(shapes, 1), std::memory_order_relaxed);
 }
-void Replayer::choose_format() noexcept { all_->by_format.store(true, std::memory_order_relaxed); }
+void Replayer::benchmark() noexcept { all_->tries_ways.store(true, std::memory_order_relaxed); }
 void Replayer::ignore_modes() noexcept { all_->by_modes.store(false, std::memory_order_relaxed); }
 
 void Replayer::call(std::span<const Replayed* const> arguments, ReplayResults& results, const Site& caller) {
@@ -321,7 +342,7 @@ void Replayer::call(std::span<const Replayed* const> arguments, ReplayResults& r
     known = all_->known();
     plan = all_->find(*known, settings, arguments, nodes, s);  // another thread may have been faster
     if (!plan) {
-      all_->keep(all_->record_faster(settings, arguments, nodes, s));
+      all_->keep(all_->record_fastest(settings, arguments, nodes, s));
       known = all_->known();
       plan = all_->find(*known, settings, arguments, nodes, s);
       if (!plan) return all_->as_ever(arguments, results, s);

@@ -86,8 +86,8 @@ class Replayer {
   void keep_at_most(size_t shapes) noexcept;
   /// Has train() and eval() of modules be no reason to record anew: the caller looks after them.
   void ignore_modes() noexcept;
-  /// Has the first call of each shape try images in channels-last memory, too, and keeps what is faster.
-  void choose_format() noexcept;
+  /// Has the first call of each shape try other ways of computing with images, too, and keeps the fastest.
+  void benchmark() noexcept;
 
  private:
   struct Plan;

@@ -15,7 +15,7 @@ Serving::Serving(std::shared_ptr<Replayer> replayer, nn::Module& model,
   if (options.threads < 0) fail<Error>("session", std::to_string(options.threads) + " threads", s);
   replayer_->keep_at_most(options.shapes);
   replayer_->ignore_modes();
-  if (options.choose_format) replayer_->choose_format();
+  if (options.benchmark) replayer_->benchmark();
   if (options.freeze) inference::freeze(model, s);
   check_model(s);
   const std::vector<Tensor>& example = options.example.all;

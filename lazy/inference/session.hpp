@@ -41,10 +41,11 @@ struct SessionOptions {
   size_t shapes = 64;     // that are kept: of more the least recently used one is recorded again
   int threads = 0;        // that a call uses at most; 0: as many as any other flush
   bool freeze = true;     // freezes the model; false: Error unless it is frozen
-  /// Has the first call of each shape run with images (of 4 or 5 axes) as they are given and in channels-last
-  /// memory (Tensor::to_memory_format), a few times each, and keeps what was faster. Sums are then in another
-  /// order: results may differ from the frozen model's in the last bits.
-  bool choose_format = false;
+  /// Has the first call of each shape run with images (of 4 or 5 axes) as they are given, in channels-last
+  /// memory (Tensor::to_memory_format), and so with convolutions of 3 x 3 windows by Winograd's transforms, a
+  /// few times each, and keeps what was fastest. Sums are then in another order: float32 results may differ
+  /// from the frozen model's by some 1e-5 of the largest.
+  bool benchmark = false;
 };
 
 }  // namespace lazy::inference

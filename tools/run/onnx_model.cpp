@@ -138,8 +138,9 @@ Calls OnnxModel::calls(const NamedTensors& inputs, int threads) {
     else given.push_back(t);
   }
   const auto model = std::make_shared<onnx::Model>(bound.empty() ? model_ : model_.bind(bound));
-  const auto session = std::make_shared<Session>(
-      inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(*model, {.threads = threads, .choose_format = true}));
+  const auto session =
+      std::make_shared<Session>(inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(
+          *model, {.threads = threads, .benchmark = true}));
   return {[model, session, given] { (*session)(given); },
           [model, given] {
             for (Tensor& t : (*model)(given)) t.eval();

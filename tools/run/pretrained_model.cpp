@@ -58,8 +58,9 @@ Calls PretrainedModel::calls(const NamedTensors& inputs, int threads) {
     model->names.push_back(name);
     given.push_back(t);
   }
-  const auto session = std::make_shared<Session>(
-      inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(*model, {.threads = threads, .choose_format = true}));
+  const auto session =
+      std::make_shared<Session>(inference::session<std::vector<Tensor>(const std::vector<Tensor>&)>(
+          *model, {.threads = threads, .benchmark = true}));
   return {[model, session, given] { (*session)(given); },
           [model, given] {
             const no_grad scope;

@@ -4,6 +4,7 @@
 #include "jit/graph/layout.hpp"
 #include "lazy/nn/functional/conv_problem.hpp"
 #include "lazy/nn/functional/positions.hpp"
+#include "lazy/nn/functional/winograd.hpp"
 
 namespace lazy::detail {
 namespace {
@@ -324,6 +325,8 @@ Handle convolve(const Problem& p, Handle image, const Handle& w, const Dims& pad
   const int n = image->shape.size() - 2;
   const Windows windows = windows_of(p, image, w, padding);
   const int64_t in = w->shape[n], out = w->shape[n + 1];
+  if (const int m = p.transforms ? winograd_tile(p, image, w, padding) : 0)
+    return winograd(p, image, w, padding, m);
   // Windows read each element many times, so an image whose channels are far apart is copied to another
   // layout first.
   const jit::Purpose purpose(p.purposes.image);

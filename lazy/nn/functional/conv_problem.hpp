@@ -27,6 +27,7 @@ struct Problem {
   int64_t groups;
   ChannelLayout layout;
   DType result;                // in which products are summed
+  bool transforms = false;     // it may be computed by winograd() (winograd.hpp)
   jit::Preferences prefers{};  // of the backend, once the convolution is expanded
   const Purposes purposes = purposes_of(name);
 

@@ -10,6 +10,7 @@
 #include "lazy/nn/functional/complex_products.hpp"
 #include "lazy/nn/functional/conv_problem.hpp"
 #include "lazy/nn/functional/positions.hpp"
+#include "lazy/nn/functional/winograd.hpp"
 
 namespace lazy {
 namespace {
@@ -22,12 +23,16 @@ enum ConvOperand : size_t { kConvImage, kConvWeights, kConvBias };
 struct ConvAttributes {
   int64_t stride[kMostSpatial]{}, padding[kMostSpatial]{}, dilation[kMostSpatial]{};
   int64_t groups = 1;
-  int64_t layout = 0;  // a ChannelLayout
-  int64_t result = 0;  // a DType
+  int64_t layout = 0;      // a ChannelLayout
+  int64_t result = 0;      // a DType
+  int64_t transforms = 0;  // 1: by winograd(), where that is faster
 
   ConvAttributes() = default;
   ConvAttributes(const ConvLayer& c, DType t)
-      : groups(c.groups), layout(static_cast<int64_t>(c.layout)), result(static_cast<int64_t>(t)) {
+      : groups(c.groups),
+        layout(static_cast<int64_t>(c.layout)),
+        result(static_cast<int64_t>(t)),
+        transforms(WinogradScope::on()) {
     std::copy(c.stride.begin(), c.stride.end(), stride);
     std::copy(c.padding.begin(), c.padding.end(), padding);
     std::copy(c.dilation.begin(), c.dilation.end(), dilation);
@@ -78,6 +83,7 @@ std::vector<Handle> expand_conv(const jit::Expanding& e) {
                          .groups = c.groups,
                          .layout = c.layout,
                          .result = result_of(e.spec),
+                         .transforms = e.spec.as<ConvAttributes>().transforms != 0,
                          .prefers = e.prefers})};
 }
 
@@ -111,7 +117,7 @@ std::string describe_conv(std::string_view attributes) {
   const ConvLayer c = a.layer(kMostSpatial);
   return "stride=" + to_string(c.stride) + ", padding=" + to_string(c.padding) +
          ", dilation=" + to_string(c.dilation) + ", groups=" + std::to_string(c.groups) +
-         (c.layout == channels_first ? "" : ", channels last");
+         (c.layout == channels_first ? "" : ", channels last") + (a.transforms ? ", by transforms" : "");
 }
 
 constexpr jit::CallDefinition definition(const char* name) {

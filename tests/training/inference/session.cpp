@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(models_of_images) {
 BOOST_AUTO_TEST_CASE(a_format_is_chosen) {
   models::ResNet m({.layers = {1, 1, 1, 1}, .width = 8, .classes = 10});
   parity::fill(m);
-  const auto s = inference::session(m, {.choose_format = true});
+  const auto s = inference::session(m, {.benchmark = true});
   const no_grad scope;
   for (const int64_t batch : {1, 3}) {
     const Tensor x = values_of({batch, 3, 32, 32});
@@ -307,7 +307,7 @@ BOOST_AUTO_TEST_CASE(a_format_is_chosen) {
   // An image that is given out lies as the model would have it.
   nn::Conv2d conv(3, 8, 3, {.padding = 1});
   const Tensor x = values_of({1, 3, 9, 7});
-  const auto images = inference::session(conv, {.choose_format = true});
+  const auto images = inference::session(conv, {.benchmark = true});
   const Tensor y = images(x);
   BOOST_TEST(y.is_contiguous());
   BOOST_TEST((y.shape() == Shape{1, 8, 9, 7}));
