@@ -118,8 +118,7 @@ Tensor logaddexp(Arg a, Arg b) {
 Tensor where(Arg condition, Arg a, Arg b) {
   constexpr const char* name = "where";
   const DType t = common_type(name, {&a, &b});
-  const Operand given(name, condition);
-  if (!is_bool(given->dtype) && !is_int(given->dtype))
+  if (const Handle& given = condition.handle(); given && (is_float(given->dtype) || is_complex(given->dtype)))
     fail<DtypeError>(name,
                      std::string("the condition is of ") + name_of(given->dtype) +
                          ", not bool: a comparison makes one, as x != 0",
