@@ -26,8 +26,8 @@ void check_directions(const char* op, const std::vector<Tensor>& x, const std::v
     const Operand argument(op, at), direction(op, along);
     if (direction->shape != argument->shape)
       fail<ShapeError>(op,
-                       "a direction of shape " + to_string(direction->shape) +
-                           " for an argument of shape " + to_string(argument->shape),
+                       "a direction of shape " + to_string(direction->shape) + " for an argument of shape " +
+                           to_string(argument->shape),
                        s);
     if (direction->dtype != argument->dtype)
       fail<DtypeError>(op,

@@ -84,8 +84,7 @@ std::vector<Tensor> Pullback::operator()(Arg gradient) const {
 }
 
 std::pair<Tensor, std::vector<Tensor>> Pullback::with_gradients(const char* op, const TensorFunction& f,
-                                                                const std::vector<Tensor>& x,
-                                                                const Site& s) {
+                                                                const std::vector<Tensor>& x, const Site& s) {
   const Pullback p = of(op, f, x, s);
   const Handle& value = p.value.handle();
   if (numel(value->shape) != 1)

@@ -22,7 +22,8 @@ std::pair<Tensor, LinearMap> linearize(const TensorFunction& f, const std::vecto
   const Handle& value = p.value.handle();
   kept->alone = p.alone();
   kept->x = x;
-  kept->u = separate_leaf(Operand("linearize", Arg(Tensor(constant(0, value->dtype, value->shape, value, s)), s)), s);
+  kept->u = separate_leaf(
+      Operand("linearize", Arg(Tensor(constant(0, value->dtype, value->shape, value, s)), s)), s);
   {
     const enable_grad scope;
     kept->pulled = p(Arg(Tensor(kept->u), s));

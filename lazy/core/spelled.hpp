@@ -1,10 +1,10 @@
 // Errors name the function as it was typed, also where it is another name of what does the work.
 #pragma once
-#include <string_view>
 
 namespace lazy::detail {
 
-/// Has errors of the calling thread, as long as it lives, name `typed` where they would name `function`. Both are literals.
+/// Has errors of the calling thread, as long as it lives, name `typed` where they would name `function`. Both
+/// are literals.
 class Spelled {
  public:
   Spelled(const char* function, const char* typed) noexcept;
@@ -20,7 +20,6 @@ class Spelled {
 /// Returns a function's name as it was typed.
 const char* as_typed(const char* function) noexcept;
 
-constexpr bool differ(std::string_view a, std::string_view b) { return a != b; }
 /// Does nothing where both names are the same.
 template <bool other>
 struct SpelledIfOther : Spelled {

@@ -15,11 +15,11 @@
 #include "jit/graph/cause.hpp"
 #include "jit/graph/handle.hpp"
 #include "lazy/core/arg.hpp"
-#include "lazy/core/spelled.hpp"
 #include "lazy/core/channel_layout.hpp"
 #include "lazy/core/index.hpp"
 #include "lazy/core/instead.hpp"
 #include "lazy/core/nested_list.hpp"
+#include "lazy/core/spelled.hpp"
 
 namespace lazy {
 

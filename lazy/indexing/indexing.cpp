@@ -156,7 +156,9 @@ View& View::operator&=(Arg v) && { return update("bitwise_and", "&=", lazy::bitw
 View& View::operator|=(Arg v) && { return update("bitwise_or", "|=", lazy::bitwise_or, v); }
 View& View::operator^=(Arg v) && { return update("bitwise_xor", "^=", lazy::bitwise_xor, v); }
 View& View::operator<<=(Arg v) && { return update("bitwise_left_shift", "<<=", lazy::bitwise_left_shift, v); }
-View& View::operator>>=(Arg v) && { return update("bitwise_right_shift", ">>=", lazy::bitwise_right_shift, v); }
+View& View::operator>>=(Arg v) && {
+  return update("bitwise_right_shift", ">>=", lazy::bitwise_right_shift, v);
+}
 
 // Writing what one tensor selects
 
@@ -269,7 +271,11 @@ Selection& Selection::clamp_(Arg low, Arg high) && {
   write(kWrite, Arg(r.handle(), s));
   return *this;
 }
-Selection& Selection::operator<<=(Arg v) && { return update("bitwise_left_shift", "<<=", lazy::bitwise_left_shift, v); }
-Selection& Selection::operator>>=(Arg v) && { return update("bitwise_right_shift", ">>=", lazy::bitwise_right_shift, v); }
+Selection& Selection::operator<<=(Arg v) && {
+  return update("bitwise_left_shift", "<<=", lazy::bitwise_left_shift, v);
+}
+Selection& Selection::operator>>=(Arg v) && {
+  return update("bitwise_right_shift", ">>=", lazy::bitwise_right_shift, v);
+}
 
 }  // namespace lazy

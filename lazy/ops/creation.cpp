@@ -273,7 +273,8 @@ Tensor from_elements(const char* op, const void* elements, size_t count, const S
 
 void throw_ragged(size_t expected, size_t found, const Site& s) {
   fail<ShapeError>(
-      "tensor", "rows are lists of unequal length: " + std::to_string(expected) + " and " + std::to_string(found), s);
+      "tensor",
+      "rows are lists of unequal length: " + std::to_string(expected) + " and " + std::to_string(found), s);
 }
 }  // namespace detail
 

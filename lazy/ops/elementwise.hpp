@@ -125,15 +125,15 @@ Tensor operator!(const Tensor& x);
 
 // Other spellings: NumPy's and torch's.
 
-#define LAZY_ALIAS1(alias, name)              \
-  inline Tensor alias(Arg x) {                \
-    const detail::Spelled as(#name, #alias);  \
-    return name(std::move(x));                \
+#define LAZY_ALIAS1(alias, name)             \
+  inline Tensor alias(Arg x) {               \
+    const detail::Spelled as(#name, #alias); \
+    return name(std::move(x));               \
   }
-#define LAZY_ALIAS2(alias, name)              \
-  inline Tensor alias(Arg a, Arg b) {         \
-    const detail::Spelled as(#name, #alias);  \
-    return name(std::move(a), std::move(b));  \
+#define LAZY_ALIAS2(alias, name)             \
+  inline Tensor alias(Arg a, Arg b) {        \
+    const detail::Spelled as(#name, #alias); \
+    return name(std::move(a), std::move(b)); \
   }
 LAZY_ALIAS1(absolute, abs)
 LAZY_ALIAS1(neg, negative)

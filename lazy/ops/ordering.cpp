@@ -115,7 +115,7 @@ std::vector<Handle> quantiles_of(const Recorder& r, const Joined& j, const std::
 }
 
 void check_share(const Recorder& r, double q, double whole) {
-  if (!(q >= 0 && q <= whole)) 
+  if (!(q >= 0 && q <= whole))
     r.fail<Error>("q is in 0 to " + std::to_string(static_cast<int>(whole)) + ", not " + text(q));
 }
 

@@ -1,6 +1,7 @@
 // Reads the pages of docs/tutorial: each is a program in blocks, with what it prints.
 //
-//   ```cpp       // NAME.hpp in its first line: that file. #include, using, struct or template: before main(). Else: in main()
+//   ```cpp       // NAME.hpp in its first line: that file. #include, using, struct or template: before
+//   main(). Else: in main()
 //   ```text      what main() prints
 //   ```console   lines of a shell, `$ command`, each with what it says
 #pragma once

@@ -1,4 +1,5 @@
-// Runs the programs of docs/tutorial in the order of its pages, and their commands: each says what its page says.
+// Runs the programs of docs/tutorial in the order of its pages, and their commands: each says what its page
+// says.
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 #include <iterator>
@@ -21,7 +22,8 @@ std::vector<std::filesystem::path> pages() {
   return all;
 }
 
-/// Makes the folder in which pages are read: their programs, and the files of digits. What one page writes the next ones find.
+/// Makes the folder in which pages are read: their programs, and the files of digits. What one page writes
+/// the next ones find.
 const Folder& folder() {
   static const Folder f;
   static const bool made = [] {
@@ -44,9 +46,11 @@ Ended in_shell(const std::string& command) {
              {{"PATH", path}, {"LAZY_CACHE", "off"}, {"LAZY_NUM_THREADS", "2"}});
 }
 
-/// Replaces what differs from run to run and from machine to machine: times, and figures that follow from them.
+/// Replaces what differs from run to run and from machine to machine: times, and figures that follow from
+/// them.
 std::string comparable(const std::string& line) {
-  static const std::regex times("[0-9]+(\\.[0-9]+)? ?(ns|us|ms|s|steps/s|GB/s|GFLOP/s)\\b|[0-9]+(\\.[0-9]+)?%"),
+  static const std::regex times(
+      "[0-9]+(\\.[0-9]+)? ?(ns|us|ms|s|steps/s|GB/s|GFLOP/s)\\b|[0-9]+(\\.[0-9]+)?%"),
       spaces(" +");
   return std::regex_replace(std::regex_replace(line, times, "TIME"), spaces, " ");
 }
@@ -75,10 +79,10 @@ bool agree(std::vector<std::string>::const_iterator expected, std::vector<std::s
 
 void compare(const std::string& what, const std::string& expected, const Ended& e) {
   const auto wanted = lines_of(expected), said = lines_of(e.said);
-  BOOST_TEST(agree(wanted.begin(), wanted.end(), said.begin(), said.end()),
-             what << ": the page says\n"
-                  << expected << "but it says\n"
-                  << e.said);
+  BOOST_TEST(agree(wanted.begin(), wanted.end(), said.begin(), said.end()), what << ": the page says\n"
+                                                                                 << expected
+                                                                                 << "but it says\n"
+                                                                                 << e.said);
 }
 
 }  // namespace
@@ -112,8 +116,9 @@ BOOST_DATA_TEST_CASE(says_what_its_page_says, boost::unit_test::data::make(pages
 BOOST_AUTO_TEST_CASE(all_kinds_of_blocks_are_known) {
   for (const auto& path : pages())
     for (const Block& b : read_page(path).blocks)
-      BOOST_TEST((b.kind == "cpp" || b.kind == "text" || b.kind == "console" || b.kind == "cmake" || b.kind == "sh"),
-                 path.filename() << ": a block of " << b.kind);
+      BOOST_TEST(
+          (b.kind == "cpp" || b.kind == "text" || b.kind == "console" || b.kind == "cmake" || b.kind == "sh"),
+          path.filename() << ": a block of " << b.kind);
 }
 
 BOOST_AUTO_TEST_CASE(lines_are_compared) {

@@ -26,14 +26,20 @@ const std::vector<Case> cases = {
     {"sort", [](List x) { return sort(x[0] - x[1], 1).values; }},
     {"extremes", [](List x) { return max(x[0], {0}) * minimum(x[0], x[1]); }},
     {"choices", [](List x) { return where(x[0] > x[1], x[0] * x[1], x[1]); }},
-    {"gathers", [](List x) { return x[0](_, {2, 0, 2}) * take(x[1], tensor({1, 1, 0}), 0); }},
+    {"gathers",
+     [](List x) {
+       return x[0](_, {2, 0, 2}) * take(x[1], tensor({1, 1, 0}), 0);
+     }},
     {"updates",
      [](List x) {
        Tensor y = x[0];
        y(1) = x[1](0) * 3;
        return y * y;
      }},
-    {"shapes", [](List x) { return concat({x[0].T(), flip(x[1], 0)}, 0).reshape({9, 2}); }},
+    {"shapes",
+     [](List x) {
+       return concat({x[0].T(), flip(x[1], 0)}, 0).reshape({9, 2});
+     }},
     {"systems", [](List x) { return solve(x[0] + 4 * eye(3).astype(float64), x[1]); }},
     {"norms", [](List x) { return layer_norm(x[0], {3}) * linalg::norm(x[1]); }},
     {"transforms", [](List x) { return fft::irfft(fft::rfft(x[0], 3) * 2.0, 3) * x[1]; }},
@@ -82,8 +88,10 @@ size_t products(const Explanation& e) { return lazy::test::count(to_string(e), "
 
 BOOST_AUTO_TEST_CASE(computes_the_function_once) {
   std::mt19937 random(7);
-  const Tensor m = check::random_values(random, {40, 40}, -1, 1), x = check::random_values(random, {40, 8}, -1, 1),
-               a = check::random_values(random, {40, 8}, -1, 1), b = check::random_values(random, {40, 8}, -1, 1);
+  const Tensor m = check::random_values(random, {40, 40}, -1, 1),
+               x = check::random_values(random, {40, 8}, -1, 1),
+               a = check::random_values(random, {40, 8}, -1, 1),
+               b = check::random_values(random, {40, 8}, -1, 1);
   const auto map = linearize([&](const Tensor& t) { return tanh(matmul(m, t)); }, x);
   const Tensor& y = map.first;
   const auto& df = map.second;
@@ -105,8 +113,7 @@ BOOST_AUTO_TEST_CASE(computes_the_function_once) {
 BOOST_AUTO_TEST_CASE(of_structures) {
   const std::vector<Tensor> x = {tensor({1.0, 2.0}), tensor(3.0)};
   const std::pair<Tensor, Tensor> pair{x[0], x[1]};
-  const auto [y, df] =
-      linearize([](const std::pair<Tensor, Tensor>& p) { return p.first * p.second; }, pair);
+  const auto [y, df] = linearize([](const std::pair<Tensor, Tensor>& p) { return p.first * p.second; }, pair);
   check::equal(y, float32, {2}, {3, 6});
   check::equal(df({tensor({1.0, 0.0}), tensor(10.0)}), float32, {2}, {13, 20});
 }
@@ -117,7 +124,8 @@ BOOST_AUTO_TEST_CASE(has_derivatives) {
   // By the place: the second derivative.
   const Tensor second = grad([&](const Tensor& w) { return sum(linearize(cube, w).second(t)); })(x);
   check::equal(second, float64, {3}, {6, 0, 36});
-  check::equal(grad([&](const Tensor& w) { return sum(linearize(cube, w).first); })(x), float64, {3}, {3, 12, 27});
+  check::equal(grad([&](const Tensor& w) { return sum(linearize(cube, w).first); })(x), float64, {3},
+               {3, 12, 27});
   // By the direction: the transposed derivative.
   const auto map = linearize(cube, x).second;
   check::equal(grad([&](const Tensor& v) { return sum(map(v) * t); })(t), float64, {3}, {3, 0, 54});
@@ -145,7 +153,8 @@ BOOST_AUTO_TEST_CASE(errors) {
   const auto df = linearize(f, x).second;
   THROWS(ShapeError, df(ones({4})), "linearize: a direction of shape [4] for an argument of shape [3]");
   THROWS(DtypeError, df(ones({3}, float64)), "linearize: a direction of float64 for an argument of float32");
-  THROWS(DtypeError, linearize(f, arange(3)), "linearize: an argument is of int64: gradients are of floating point");
+  THROWS(DtypeError, linearize(f, arange(3)),
+         "linearize: an argument is of int64: gradients are of floating point");
   THROWS(DtypeError, linearize([](const Tensor& t) { return argmax(t); }, x),
          "linearize: the value is of int64: gradients are of floating point");
   const auto list = linearize([](List v) { return v[0] + v[1]; }, {x, x}).second;

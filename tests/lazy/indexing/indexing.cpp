@@ -150,8 +150,7 @@ BOOST_AUTO_TEST_CASE(masks) {
   THROWS(ShapeError, y(x < 0) = ones({2, 3}),
          "assign: a value of shape [2, 3] does not broadcast to the selected [2]");
   THROWS(ShapeError, y(x < 0) += ones({3}), "+=: shapes [2] and [3] do not broadcast");
-  THROWS(DtypeError, x(x < 0) = 1.5,
-         "assign: 1.5 does not go into a tensor of int64: convert with astype");
+  THROWS(DtypeError, x(x < 0) = 1.5, "assign: 1.5 does not go into a tensor of int64: convert with astype");
   Tensor s = tensor(3);
   equal(s(s > 2), int64, {1}, {3});
   const Tensor c = arange(4);

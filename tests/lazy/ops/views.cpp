@@ -18,7 +18,8 @@ BOOST_AUTO_TEST_CASE(reshaping) {
   equal(reshape(zeros({0, 3}), {-1, 2}), float32, {0, 2}, {});
   BOOST_TEST(reshape(x, {6}).handle().get() == x.handle().get());
   THROWS(ShapeError, reshape(x, {4}), "reshape: [6] does not go into [4]");
-  THROWS(ShapeError, reshape(x, {-1, -1}), "reshape: only one extent may be -1, and follow from the others: [-1, -1]");
+  THROWS(ShapeError, reshape(x, {-1, -1}),
+         "reshape: only one extent may be -1, and follow from the others: [-1, -1]");
   THROWS(ShapeError, reshape(x, {4, -1}), "reshape: [6] does not go into [4, -1]");
   THROWS(ShapeError, reshape(x, {-2, -3}), "reshape: [6] does not go into [-2, -3]");
   THROWS(ShapeError, reshape(zeros({0}), {0, -1}), "reshape: [0] does not go into [0, -1]");

@@ -1,4 +1,5 @@
-// Makes the mistakes that newcomers make: each error has the name that was typed, the line, and words that help.
+// Makes the mistakes that newcomers make: each error has the name that was typed, the line, and words that
+// help.
 #include <initializer_list>
 #include <string>
 
@@ -10,7 +11,8 @@
 
 namespace {
 
-/// Checks that the call throws an error that begins with `name: `, has all words, and ends with the caller's line.
+/// Checks that the call throws an error that begins with `name: `, has all words, and ends with the caller's
+/// line.
 void mistake(const char* name, std::initializer_list<const char*> words, lazy::test::AnyCall call, int line,
              const char* file = __builtin_FILE()) {
   BOOST_TEST_CONTEXT("from line " << line) {
@@ -36,9 +38,10 @@ struct Bench {
 
 }  // namespace
 
-#define WORDS(...) {__VA_ARGS__}
-#define MISTAKE(name, words, ...)  \
-  mistake(                         \
+#define WORDS(...) \
+  { __VA_ARGS__ }
+#define MISTAKE(name, words, ...) \
+  mistake(                        \
       name, words, [&] { (void)(__VA_ARGS__); }, __LINE__)
 #define MISTAKEN(name, words, ...) \
   mistake(                         \
@@ -133,7 +136,7 @@ BOOST_AUTO_TEST_CASE(dtypes) {
   BOOST_TEST(x.to_vector<double>().back() == 11);  // nothing is lost
   BOOST_TEST(int(v(1)) == 2);                      // a cast of C++ that is asked for
   MISTAKE("bool", WORDS("[3, 4]", "all()", "any()"), bool(x > 1));
-  MISTAKEN("bool", WORDS("[3, 4]", "all()", "any()", "&"), if (x > 1 && x < 5) return);
+  MISTAKEN("bool", WORDS("[3, 4]", "all()", "any()", "&"), if (x > 1 && x < 5) return );
   MISTAKE("where", WORDS("float32", "bool"), where(x, x, x));
   MISTAKE("full", WORDS("300", "int8"), full({2}, 300, int8));
   MISTAKE("add", WORDS("300", "int8"), ones({2}, int8) + 300);
@@ -169,7 +172,8 @@ BOOST_AUTO_TEST_CASE(gradients) {
   MISTAKE("grad", WORDS("one element", "[2]"), grad([](const Tensor& t) { return t * 2; })(w));
   MISTAKE("grad", WORDS("int64"), grad([](const Tensor& t) { return sum(t); })(i));
   MISTAKE("jvp", WORDS("[3]", "[2]"), jvp([](const Tensor& t) { return t; }, v, ones({2})));
-  MISTAKE("linearize", WORDS("[3]", "[2]"), linearize([](const Tensor& t) { return t; }, v).second(ones({2})));
+  MISTAKE("linearize", WORDS("[3]", "[2]"),
+          linearize([](const Tensor& t) { return t; }, v).second(ones({2})));
 }
 
 BOOST_AUTO_TEST_CASE(networks) {
@@ -200,7 +204,8 @@ BOOST_AUTO_TEST_CASE(networks) {
   MISTAKE("SGD", WORDS("no parameters"), optim::SGD(std::vector<ParameterRef>{}, 0.1));
   MISTAKE("Adam", WORDS("no parameters"), optim::Adam(nn::ReLU().parameters(), {.lr = 0.1}));
   MISTAKE("SGD", WORDS("-1"), optim::SGD(linear.parameters(), -1.0));
-  MISTAKE("load_state_dict", WORDS("weight", "[2, 4]", "[3, 4]"), linear.load_state_dict(nn::Linear(4, 3).state_dict()));
+  MISTAKE("load_state_dict", WORDS("weight", "[2, 4]", "[3, 4]"),
+          linear.load_state_dict(nn::Linear(4, 3).state_dict()));
   MISTAKE("load_state_dict", WORDS("missing", "bias"),
           linear.load_state_dict(nn::Linear(4, 2, {.bias = false}).state_dict()));
 }
@@ -222,9 +227,11 @@ BOOST_AUTO_TEST_CASE(files) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_and_settings) {
-  MISTAKE("", WORDS("out of memory", "GiB", "[300000, 300000]"), (ones({300000, 300000}) + arange(300000)).eval());
+  MISTAKE("", WORDS("out of memory", "GiB", "[300000, 300000]"),
+          (ones({300000, 300000}) + arange(300000)).eval());
   MISTAKE("", WORDS("LAZY_NUM_THREAD", "did you mean LAZY_NUM_THREADS"), config::set("LAZY_NUM_THREAD", "2"));
-  MISTAKE("", WORDS("LAZY_NUM_THREADS", "many", "an integer from 0"), config::set("LAZY_NUM_THREADS", "many"));
+  MISTAKE("", WORDS("LAZY_NUM_THREADS", "many", "an integer from 0"),
+          config::set("LAZY_NUM_THREADS", "many"));
   MISTAKE("", WORDS("no device", "gpu", "cuda"), x.to("gpu"));
 }
 
