@@ -1,6 +1,7 @@
 // Includes everything that a user needs: #include <lazy/lazy.hpp>.
 #pragma once
 #include "lazy/autograd/gradient.hpp"
+#include "lazy/autograd/linearize.hpp"
 #include "lazy/autograd/parameter.hpp"
 #include "lazy/batching/jacobian.hpp"
 #include "lazy/batching/vmap.hpp"

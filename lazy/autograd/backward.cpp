@@ -78,6 +78,9 @@ Handle inner_product_of_parts(const Handle& a, const Handle& b, const Site& s) {
                         dropdims, s);
 }
 
+constexpr const char* kNoGradient =
+    "the value does not depend on anything that requires a gradient: requires_grad_() marks what does";
+
 }  // namespace
 
 Tensor& Tensor::requires_grad_(bool on, Site s) & {
@@ -112,8 +115,7 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
   (void)node("backward", s);
   const Handle value = Arg(*this, s).take();
   if (lazy::is_complex(value->dtype)) {
-    if (!requires_grad(s))
-      fail<Error>("backward", "the value does not depend on anything that requires a gradient", s);
+    if (!requires_grad(s)) fail<Error>("backward", kNoGradient, s);
     if (!gradient.defined())
       fail<Error>("backward", "a complex value needs a gradient to begin with: a loss is real", s);
     const Handle g = Arg(gradient, s).take();
@@ -121,15 +123,17 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
     return Tensor(inner_product_of_parts(value, g, s)).backward({}, retain_graph, create_graph, s);
   }
   if (!value->attachment)
-    fail<Error>(
-        "backward",
-        value->underived
-            ? "the value was computed in inference_mode, at " + lazy::to_string(value->site)
-            : std::string("the value does not depend on anything that requires a gradient") + frozen_hint(),
-        s);
+    fail<Error>("backward",
+                value->underived
+                    ? "the value was computed in inference_mode, at " + lazy::to_string(value->site)
+                    : std::string(kNoGradient) + frozen_hint(),
+                s);
   if (!gradient.defined() && lazy::numel(value->shape) != 1)
-    fail<ShapeError>("backward",
-                     "a value of shape " + to_string(value->shape) + " needs a gradient to begin with", s);
+    fail<ShapeError>(
+        "backward",
+        "a value of shape " + to_string(value->shape) +
+            " needs a gradient to begin with: give one, or make one number of it first, by sum() or mean()",
+        s);
   const Handle g = gradient.defined() ? Arg(gradient, s).take()
                                       : detail::constant(1, value->dtype, value->shape, value, s);
   check_gradient("backward", g, value, s);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "lazy/autograd/backwards.hpp"
+#include "lazy/autograd/directions.hpp"
 #include "lazy/core/build.hpp"
 
 namespace lazy {
@@ -31,13 +32,13 @@ struct Pullback::Kept {
   }
 };
 
-Pullback vjp(const TensorFunction& f, const std::vector<Tensor>& x, Site s) {
+Pullback Pullback::of(const char* op, const TensorFunction& f, const std::vector<Tensor>& x, const Site& s) {
   const auto kept = std::make_shared<Pullback::Kept>();
   std::vector<Tensor> inputs;
   for (const Tensor& t : x) {
     const Arg arg(t, s);
-    const Operand operand("vjp", arg);
-    check_float("vjp", "an argument", operand->dtype, s);
+    const Operand operand(op, arg);
+    check_float(op, "an argument", operand->dtype, s);
     kept->inputs.push_back(separate_leaf(operand, s));
     inputs.push_back(Tensor(kept->inputs.back()));
   }
@@ -47,14 +48,18 @@ Pullback vjp(const TensorFunction& f, const std::vector<Tensor>& x, Site s) {
     p.value = f(inputs);
   }
   const Arg value(p.value, s);
-  const Operand result("vjp", value);
-  check_float("vjp", "the value", result->dtype, s);
+  const Operand result(op, value);
+  check_float(op, "the value", result->dtype, s);
   kept->value = result;
   bool alone = Backwards(kept->value, kept->inputs, s).boundary().empty();
   for (const Handle& input : kept->inputs) alone &= leaf(input) != nullptr;
   kept->alone = alone;
   p.kept_ = kept;
   return p;
+}
+
+Pullback vjp(const TensorFunction& f, const std::vector<Tensor>& x, Site s) {
+  return Pullback::of("vjp", f, x, s);
 }
 
 bool Pullback::alone() const { return kept_->alone; }
@@ -78,44 +83,24 @@ std::vector<Tensor> Pullback::operator()(Arg gradient) const {
   return sums;
 }
 
-std::pair<Tensor, std::vector<Tensor>> value_and_grad_of(const TensorFunction& f,
-                                                         const std::vector<Tensor>& x, Site s) {
-  const Pullback p = vjp(f, x, s);
+std::pair<Tensor, std::vector<Tensor>> Pullback::with_gradients(const char* op, const TensorFunction& f,
+                                                                const std::vector<Tensor>& x, const Site& s) {
+  const Pullback p = of(op, f, x, s);
   const Handle& value = p.value.handle();
   if (numel(value->shape) != 1)
-    fail<ShapeError>("grad", "the value has one element, not shape " + to_string(value->shape), s);
+    fail<ShapeError>(op, "the value has one element, not shape " + to_string(value->shape), s);
   return {p.value, p(Arg(constant(1, value->dtype, value->shape, value, s), s))};
 }
 
-namespace {
-
-/// Returns the sum of the products of all elements.
-Tensor inner_product(const std::vector<Tensor>& a, const std::vector<Tensor>& b, const Site& s) {
-  Tensor sum;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const Handle product = binary("inner product", Op::multiply, a[i].handle(), b[i].handle(), s);
-    Dims all;
-    for (int axis = 0; axis < product->shape.size(); ++axis) all.push_back(axis);
-    Tensor one(detail::reduce("inner product", Op::sum, product, all, dropdims, s));
-    sum = sum.defined() ? Tensor(binary("inner product", Op::add, sum.handle(), one.handle(), s)) : one;
-  }
-  return sum;
+std::pair<Tensor, std::vector<Tensor>> value_and_grad_of(const TensorFunction& f,
+                                                         const std::vector<Tensor>& x, Site s) {
+  return Pullback::with_gradients("grad", f, x, s);
 }
-
-void check_like(const char* op, const std::vector<Tensor>& x, const std::vector<Tensor>& v, const Site& s) {
-  bool like = x.size() == v.size();
-  for (size_t i = 0; like && i < x.size(); ++i)
-    like = v[i].defined() && v[i].handle()->shape == Arg(x[i], s).handle()->shape &&
-           v[i].handle()->dtype == x[i].handle()->dtype;
-  if (!like) fail<ShapeError>(op, "a direction of the shapes and dtypes of the arguments is needed", s);
-}
-
-}  // namespace
 
 std::pair<Tensor, Tensor> jvp(const TensorFunction& f, const std::vector<Tensor>& x,
                               const std::vector<Tensor>& tangents, Site s) {
-  check_like("jvp", x, tangents, s);
-  const Pullback p = vjp(f, x, s);
+  check_directions("jvp", x, tangents, s);
+  const Pullback p = Pullback::of("jvp", f, x, s);
   // The pullback is linear in its gradient u: the derivative of <pullback(u), tangents> by u is J tangents,
   // whatever u is, and what was computed of u is not needed.
   const Handle& value = p.value.handle();
@@ -130,14 +115,14 @@ std::pair<Tensor, Tensor> jvp(const TensorFunction& f, const std::vector<Tensor>
 
 std::pair<Tensor, std::vector<Tensor>> hessian_vector(const TensorFunction& f, const std::vector<Tensor>& x,
                                                       const std::vector<Tensor>& v, Site s) {
-  check_like("hessian_vector", x, v, s);
+  check_directions("hessian_vector", x, v, s);
   Tensor value;
   const auto slope = [&](const std::vector<Tensor>& at) {
-    auto [y, g] = value_and_grad_of(f, at, s);
+    auto [y, g] = Pullback::with_gradients("hessian_vector", f, at, s);
     value = y;
     return inner_product(g, v, s);
   };
-  const Pullback p = vjp(slope, x, s);
+  const Pullback p = Pullback::of("hessian_vector", slope, x, s);
   const bool alone = p.alone();
   const Handle& y = p.value.handle();
   std::vector<Tensor> product = p(Arg(constant(1, y->dtype, y->shape, y, s), s));

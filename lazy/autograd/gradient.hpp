@@ -21,6 +21,8 @@ namespace lazy {
 
 using TensorFunction = std::function<Tensor(const std::vector<Tensor>&)>;
 
+class LinearMap;  // linearize.hpp
+
 /// Holds a function's value at some tensors, and what its derivative there does to gradients.
 class Pullback {
  public:
@@ -33,11 +35,19 @@ class Pullback {
 
  private:
   friend Pullback vjp(const TensorFunction&, const std::vector<Tensor>&, Site);
+  friend std::pair<Tensor, std::vector<Tensor>> value_and_grad_of(const TensorFunction&,
+                                                                  const std::vector<Tensor>&, Site);
   friend std::pair<Tensor, Tensor> jvp(const TensorFunction&, const std::vector<Tensor>&,
                                        const std::vector<Tensor>&, Site);
   friend std::pair<Tensor, std::vector<Tensor>> hessian_vector(const TensorFunction&,
                                                                const std::vector<Tensor>&,
                                                                const std::vector<Tensor>&, Site);
+  friend std::pair<Tensor, LinearMap> linearize(const TensorFunction&, const std::vector<Tensor>&, Site);
+  /// Does what vjp() does; `op` is the function that errors name.
+  static Pullback of(const char* op, const TensorFunction& f, const std::vector<Tensor>& x, const Site&);
+  /// Returns f(x), of one element, and its gradients; `op` is the function that errors name.
+  static std::pair<Tensor, std::vector<Tensor>> with_gradients(const char* op, const TensorFunction& f,
+                                                               const std::vector<Tensor>& x, const Site&);
   /// True if nobody but its caller differentiates by what it keeps.
   bool alone() const;
   struct Kept;
@@ -203,7 +213,7 @@ Tensor checkpoint(const F& f, T x, Site s = Site::current()) {
   if constexpr (requires(F & m) { m.parameters(); })
     return checkpoint(again([&f] { return &f; }), detail::tensors_of(x), s);
   else
-    return checkpoint(again([own = std::make_shared<const F>(f)] { return own.get(); }),
+    return checkpoint(again([own = std::make_shared<const std::decay_t<F>>(f)] { return own.get(); }),
                       detail::tensors_of(x), s);
 }
 

@@ -13,6 +13,7 @@ namespace lazy {
 Tensor jacrev(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, Site = Site::current());
 inline Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x,
                        Site s = Site::current()) {
+  const detail::Spelled as("jacrev", "jacobian");
   return jacrev(f, x, s);
 }
 /// Returns the same by derivatives along all elements of x, in one pass: for functions that give more than

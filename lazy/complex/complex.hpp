@@ -16,7 +16,10 @@ Tensor real(Arg x);
 Tensor imag(Arg x);
 /// Returns the conjugate; of a real tensor itself.
 Tensor conj(Arg x);
-inline Tensor conjugate(Arg x) { return conj(std::move(x)); }
+inline Tensor conjugate(Arg x) {
+  const detail::Spelled as("conj", "conjugate");
+  return conj(std::move(x));
+}
 /// Returns the angle in (-pi, pi]: of real numbers 0 or pi, of NaN NaN. Integers become the default dtype.
 Tensor angle(Arg x);
 /// Returns both parts, side by side along a new last axis of extent 2. DtypeError for a real tensor.

@@ -7,6 +7,7 @@
 #include "lazy/core/counts.hpp"
 #include "lazy/core/policy.hpp"
 #include "lazy/core/record.hpp"
+#include "lazy/core/spelled.hpp"
 #include "lazy/core/tensor.hpp"
 #include "support/error.hpp"
 
@@ -14,8 +15,11 @@ namespace lazy::detail {
 
 template <class E>
 [[noreturn]] void fail(const char* op, const std::string& what, const Site& s) {
-  throw E(std::string(op) + ": " + what, s);
+  throw E(std::string(as_typed(op)) + ": " + what, s);
 }
+
+/// Returns a number of C++ as it is written.
+std::string text(const ScalarNumber&);
 
 /// Throws Error: the Tensor is default-constructed.
 [[noreturn]] void throw_empty(const char* op, const Site&);

@@ -2,23 +2,29 @@
 #include "lazy/core/promotion.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "lazy/core/build.hpp"
 #include "lazy/core/scalar.hpp"
 
 namespace lazy::detail {
-namespace {
 
 std::string text(const ScalarNumber& n) {
   switch (n.kind) {
     case ScalarNumber::Kind::boolean: return n.i ? "true" : "false";
     case ScalarNumber::Kind::natural: return std::to_string(n.u);
-    case ScalarNumber::Kind::real: return std::to_string(n.d);
+    case ScalarNumber::Kind::real: {
+      char digits[32];
+      std::snprintf(digits, sizeof digits, "%.9g", n.d);
+      return digits;
+    }
     case ScalarNumber::Kind::complex: return "a complex number";
     case ScalarNumber::Kind::integer: break;
   }
   return std::to_string(n.i);
 }
+
+namespace {
 
 bool try_promote(DType a, DType b, DType& out) {
   if (a == b || is_bool(b)) return out = a, true;

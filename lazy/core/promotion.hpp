@@ -26,7 +26,10 @@ namespace lazy {
 
 /// Returns the dtype to which two promote; DtypeError when they have none in common.
 DType result_type(DType a, DType b, Site = Site::current());
-inline DType promote_types(DType a, DType b, Site s = Site::current()) { return result_type(a, b, s); }
+inline DType promote_types(DType a, DType b, Site s = Site::current()) {
+  const detail::Spelled as("result_type", "promote_types");
+  return result_type(a, b, s);
+}
 /// Returns the dtype to which an operation would promote its operands.
 DType result_type(Arg a, Arg b);
 DType result_type(Arg a, Arg b, Arg c);

@@ -19,6 +19,7 @@
 #include "lazy/core/index.hpp"
 #include "lazy/core/instead.hpp"
 #include "lazy/core/nested_list.hpp"
+#include "lazy/core/spelled.hpp"
 
 namespace lazy {
 
@@ -131,8 +132,8 @@ class Tensor {
   Tensor cpu(Site s = Site::current()) const { return to(Device{}, s); }
   Tensor cuda(Site s = Site::current()) const { return to(std::string_view("cuda"), s); }
   /// Returns the element of a tensor of size 1, converted as astype would. ShapeError for any other size;
-  /// DtypeError for a real number of a complex tensor, here and in the functions below: read real() or
-  /// imag().
+  /// DtypeError for an integer of a floating-point tensor and a real number of a complex one, here and in
+  /// to_vector(): convert with astype, read real() or imag().
   template <Element E>
   E item(Site s = Site::current()) const {
     E v;

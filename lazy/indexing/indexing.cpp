@@ -130,30 +130,35 @@ View& View::clamp_(Arg low, Arg high) && {
 }
 
 template <class F>
-View& View::update(F op, const Arg& v) {
+View& View::update(const char* function, const char* typed, F op, const Arg& v) {
+  const detail::Spelled as(function, typed), assigned(kWrite, typed), updated("update", typed);
   const Tensor r = op(Arg(handle(), v.site()), v);
   write(kWrite, Arg(r.handle(), v.site()));
   return *this;
 }
 
 View& View::operator=(const View& v) && {
+  const detail::Spelled as("update", kWrite);
   write(kWrite, Arg(v.handle(), v.site_));
   return *this;
 }
 View& View::operator=(Arg v) && {
+  const detail::Spelled as("update", kWrite);
   write(kWrite, v);
   return *this;
 }
-View& View::operator+=(Arg v) && { return update(lazy::add, v); }
-View& View::operator-=(Arg v) && { return update(lazy::subtract, v); }
-View& View::operator*=(Arg v) && { return update(lazy::multiply, v); }
-View& View::operator/=(Arg v) && { return update(lazy::divide, v); }
-View& View::operator%=(Arg v) && { return update(lazy::remainder, v); }
-View& View::operator&=(Arg v) && { return update(lazy::bitwise_and, v); }
-View& View::operator|=(Arg v) && { return update(lazy::bitwise_or, v); }
-View& View::operator^=(Arg v) && { return update(lazy::bitwise_xor, v); }
-View& View::operator<<=(Arg v) && { return update(lazy::bitwise_left_shift, v); }
-View& View::operator>>=(Arg v) && { return update(lazy::bitwise_right_shift, v); }
+View& View::operator+=(Arg v) && { return update("add", "+=", lazy::add, v); }
+View& View::operator-=(Arg v) && { return update("subtract", "-=", lazy::subtract, v); }
+View& View::operator*=(Arg v) && { return update("multiply", "*=", lazy::multiply, v); }
+View& View::operator/=(Arg v) && { return update("divide", "/=", lazy::divide, v); }
+View& View::operator%=(Arg v) && { return update("remainder", "%=", lazy::remainder, v); }
+View& View::operator&=(Arg v) && { return update("bitwise_and", "&=", lazy::bitwise_and, v); }
+View& View::operator|=(Arg v) && { return update("bitwise_or", "|=", lazy::bitwise_or, v); }
+View& View::operator^=(Arg v) && { return update("bitwise_xor", "^=", lazy::bitwise_xor, v); }
+View& View::operator<<=(Arg v) && { return update("bitwise_left_shift", "<<=", lazy::bitwise_left_shift, v); }
+View& View::operator>>=(Arg v) && {
+  return update("bitwise_right_shift", ">>=", lazy::bitwise_right_shift, v);
+}
 
 // Writing what one tensor selects
 
@@ -225,7 +230,8 @@ void Selection::write(const char* op, const Arg& v) {
 }
 
 template <class F>
-Selection& Selection::update(F op, const Arg& v) {
+Selection& Selection::update(const char* function, const char* typed, F op, const Arg& v) {
+  const detail::Spelled as(function, typed), assigned(kWrite, typed), updated("update", typed);
   const Site& s = v.site();
   const Handle& base = base_value_.handle();
   if (is_mask() && fits_each(v)) {
@@ -251,21 +257,25 @@ Selection& Selection::operator=(Arg v) && {
   write(kWrite, v);
   return *this;
 }
-Selection& Selection::operator+=(Arg v) && { return update(lazy::add, v); }
-Selection& Selection::operator-=(Arg v) && { return update(lazy::subtract, v); }
-Selection& Selection::operator*=(Arg v) && { return update(lazy::multiply, v); }
-Selection& Selection::operator/=(Arg v) && { return update(lazy::divide, v); }
-Selection& Selection::operator%=(Arg v) && { return update(lazy::remainder, v); }
-Selection& Selection::operator&=(Arg v) && { return update(lazy::bitwise_and, v); }
-Selection& Selection::operator|=(Arg v) && { return update(lazy::bitwise_or, v); }
-Selection& Selection::operator^=(Arg v) && { return update(lazy::bitwise_xor, v); }
+Selection& Selection::operator+=(Arg v) && { return update("add", "+=", lazy::add, v); }
+Selection& Selection::operator-=(Arg v) && { return update("subtract", "-=", lazy::subtract, v); }
+Selection& Selection::operator*=(Arg v) && { return update("multiply", "*=", lazy::multiply, v); }
+Selection& Selection::operator/=(Arg v) && { return update("divide", "/=", lazy::divide, v); }
+Selection& Selection::operator%=(Arg v) && { return update("remainder", "%=", lazy::remainder, v); }
+Selection& Selection::operator&=(Arg v) && { return update("bitwise_and", "&=", lazy::bitwise_and, v); }
+Selection& Selection::operator|=(Arg v) && { return update("bitwise_or", "|=", lazy::bitwise_or, v); }
+Selection& Selection::operator^=(Arg v) && { return update("bitwise_xor", "^=", lazy::bitwise_xor, v); }
 Selection& Selection::clamp_(Arg low, Arg high) && {
   const Site s = low.site();
   const Tensor r = lazy::clip(Arg(read(s).handle(), s), std::move(low), std::move(high));
   write(kWrite, Arg(r.handle(), s));
   return *this;
 }
-Selection& Selection::operator<<=(Arg v) && { return update(lazy::bitwise_left_shift, v); }
-Selection& Selection::operator>>=(Arg v) && { return update(lazy::bitwise_right_shift, v); }
+Selection& Selection::operator<<=(Arg v) && {
+  return update("bitwise_left_shift", "<<=", lazy::bitwise_left_shift, v);
+}
+Selection& Selection::operator>>=(Arg v) && {
+  return update("bitwise_right_shift", ">>=", lazy::bitwise_right_shift, v);
+}
 
 }  // namespace lazy

@@ -110,7 +110,7 @@ class View : public Tensor {
   View(Tensor& base, const Site& site, const Place& place);
   void write(const char* op, const Arg& value);
   template <class F>
-  View& update(F op, const Arg& value);
+  View& update(const char* function, const char* typed, F op, const Arg& value);
 
   Tensor* base_;
   std::shared_ptr<View> whole_;  // what the base is, if that was selected itself: it is written, too
@@ -210,7 +210,7 @@ class Selection {
   void write_each(const char* op, const Arg& value);
   void write_in_order(const char* op, const Arg& value);
   template <class F>
-  Selection& update(F op, const Arg& value);
+  Selection& update(const char* function, const char* typed, F op, const Arg& value);
 
   Tensor* base_;
   Tensor base_value_, index_;
@@ -223,5 +223,7 @@ Selection Tensor::operator()(const X& mask_or_positions, Site s) & {
 
 /// Prints what is selected, as a Tensor is printed. Evaluates.
 std::ostream& operator<<(std::ostream&, const Selection&);
+/// Writes what is selected, and a new line, on standard output. Evaluates.
+inline void print(const Selection& x, Site s = Site::current()) { x.read(s).print(s); }
 
 }  // namespace lazy

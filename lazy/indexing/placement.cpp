@@ -100,7 +100,7 @@ class Placing {
     if (at < 0 || at >= n)
       fail<IndexError>(op_,
                        std::to_string(i.value) + " is out of range for axis " + std::to_string(axis_) +
-                           " with extent " + std::to_string(n),
+                           " with extent " + std::to_string(n) + " of " + to_string(base_->shape),
                        i.site);
     region_.start[axis_] = at;
     region_.extent[axis_++] = 1;

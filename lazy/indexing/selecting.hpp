@@ -67,7 +67,10 @@ std::vector<Index> ix_(const std::vector<Index>& lists, Site = Site::current());
 /// 0-d tensor.
 std::vector<Tensor> nonzero(Arg x);
 /// Returns nonzero(), as NumPy's and torch's `where` of a condition alone do.
-inline std::vector<Tensor> where(Arg condition) { return nonzero(std::move(condition)); }
+inline std::vector<Tensor> where(Arg condition) {
+  const detail::Spelled as("nonzero", "where");
+  return nonzero(std::move(condition));
+}
 /// Returns the positions as rows: (number, dimensions), int64.
 Tensor argwhere(Arg x);
 /// Returns the positions in the flattened tensor, int64.

@@ -11,7 +11,11 @@ Picture checked_picture(const char* op, const Tensor& x, const Site& s, jit::Buf
   const Shape shape = x.shape(s);
   const int rank = shape.size();
   if (x.dtype(s) != uint8 && x.dtype(s) != uint16)
-    fail<DtypeError>(op, std::string("a picture is uint8 or uint16, not ") + name_of(x.dtype(s)), s);
+    fail<DtypeError>(
+        op,
+        std::string("a picture is uint8 or uint16, not ") + name_of(x.dtype(s)) +
+            (lazy::is_float(x.dtype(s)) ? ": of numbers from 0 to 1 (x * 255).astype(uint8) makes one" : ""),
+        s);
   const int64_t channels = rank == 3 ? shape[2] : 1;
   if (rank < 2 || rank > 3 || channels < 1 || channels > 4 || shape[0] < 1 || shape[1] < 1 ||
       shape[0] > INT32_MAX || shape[1] > INT32_MAX)

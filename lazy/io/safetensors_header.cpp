@@ -166,7 +166,8 @@ SafeHeader read_safe_header(const FileBytes& f) {
   constexpr uint64_t kMostHeader = 100'000'000, kBefore = 8;  // bytes; the format's own limit
   f.need(0, kBefore, "the header's length");
   const auto length = f.little<uint64_t>(0);
-  if (length > kMostHeader) f.bad(0, "a header of " + std::to_string(length) + " bytes is above 100 MB");
+  if (length > kMostHeader)
+    f.bad(0, "this is no safetensors file: its first 8 bytes would be the length of a header above 100 MB");
   f.need(kBefore, length, "the header");
   const std::string_view text = f.bytes.substr(kBefore, length);
   if (!text.starts_with('{')) f.bad(kBefore, "expected a safetensors header, which begins with '{'");

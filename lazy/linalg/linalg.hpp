@@ -183,7 +183,10 @@ Tensor matrix_power(Arg x, IntegerArg n);
 /// [real] Returns the sum of x^k / k!: (..., n, n) -> (..., n, n). Computed in float64, rounded once. NaN for
 /// a matrix with NaN or an infinity.
 Tensor matrix_exp(Arg x);
-inline Tensor expm(Arg x) { return matrix_exp(std::move(x)); }
+inline Tensor expm(Arg x) {
+  const detail::Spelled as("matrix_exp", "expm");
+  return matrix_exp(std::move(x));
+}
 /// Multiplies two matrices or more in the order that takes the fewest multiplications; the first and the last
 /// may be vectors, as in matmul(). Dtypes promote; 16-bit floats are multiplied in float32. ShapeError for
 /// other dimensions and extents that do not fit, DtypeError for bool.
@@ -233,7 +236,10 @@ using lazy::vecdot;
 using lazy::vector_norm;
 
 /// Returns the norm of all elements.
-inline Tensor norm(Arg x) { return vector_norm(std::move(x)); }
+inline Tensor norm(Arg x) {
+  const detail::Spelled as("vector_norm", "norm");
+  return vector_norm(std::move(x));
+}
 /// Returns, as NumPy does, matrix_norm() of a matrix, or along two axes, and vector_norm() of a vector, or
 /// along one. ShapeError for other numbers of dimensions without axes, and for more axes; Error for an order
 /// that is not one of the norm's.

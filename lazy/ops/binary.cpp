@@ -118,6 +118,11 @@ Tensor logaddexp(Arg a, Arg b) {
 Tensor where(Arg condition, Arg a, Arg b) {
   constexpr const char* name = "where";
   const DType t = common_type(name, {&a, &b});
+  if (const Handle& given = condition.handle(); given && (is_float(given->dtype) || is_complex(given->dtype)))
+    fail<DtypeError>(name,
+                     std::string("the condition is of ") + name_of(given->dtype) +
+                         ", not bool: a comparison makes one, as x != 0",
+                     condition.site());
   const Operand c(name, condition, bool_), x(name, a, t), y(name, b, t);
   return Tensor(detail::where(name, c, x, y, condition.site()));
 }

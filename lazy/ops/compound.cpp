@@ -26,6 +26,8 @@ jit::Handle updated(const char* op, const jit::Handle& left, const Tensor& resul
 
 #define LAZY_COMPOUND(symbol, function)                            \
   Tensor& Tensor::operator symbol(Arg v)& {                        \
+    const detail::Spelled as(#function, #symbol);                  \
+    const detail::Spelled update("update", #symbol);               \
     Tensor result = lazy::function(Arg(*this, v.site()), v);       \
     jit::Handle h = updated(#function, handle_, result, v.site()); \
     result = Tensor();                                             \

@@ -39,7 +39,7 @@ DType natural_dtype(const ScalarNumber& n) {
 
 Tensor filled(const char* op, const Shape& shape, const ScalarNumber& v, DType t, MaybeDevice device,
               const Site& s) {
-  if (!number_fits(v, t)) fail<DtypeError>(op, "the value does not fit " + std::string(name_of(t)), s);
+  if (!number_fits(v, t)) fail<DtypeError>(op, "the value " + text(v) + " does not fit " + name_of(t), s);
   if (numel(checked(op, shape, s)) != 0 || std::find(shape.begin(), shape.end(), 0) == shape.end())
     check_countable(op, shape, s);
   return Tensor(placed(constant(v, t, shape, s), device, s));
@@ -273,7 +273,8 @@ Tensor from_elements(const char* op, const void* elements, size_t count, const S
 
 void throw_ragged(size_t expected, size_t found, const Site& s) {
   fail<ShapeError>(
-      "tensor", "lists of unequal length: " + std::to_string(expected) + " and " + std::to_string(found), s);
+      "tensor",
+      "rows are lists of unequal length: " + std::to_string(expected) + " and " + std::to_string(found), s);
 }
 }  // namespace detail
 

@@ -125,10 +125,16 @@ Tensor operator!(const Tensor& x);
 
 // Other spellings: NumPy's and torch's.
 
-#define LAZY_ALIAS1(alias, name) \
-  inline Tensor alias(Arg x) { return name(std::move(x)); }
-#define LAZY_ALIAS2(alias, name) \
-  inline Tensor alias(Arg a, Arg b) { return name(std::move(a), std::move(b)); }
+#define LAZY_ALIAS1(alias, name)             \
+  inline Tensor alias(Arg x) {               \
+    const detail::Spelled as(#name, #alias); \
+    return name(std::move(x));               \
+  }
+#define LAZY_ALIAS2(alias, name)             \
+  inline Tensor alias(Arg a, Arg b) {        \
+    const detail::Spelled as(#name, #alias); \
+    return name(std::move(a), std::move(b)); \
+  }
 LAZY_ALIAS1(absolute, abs)
 LAZY_ALIAS1(neg, negative)
 LAZY_ALIAS1(arcsin, asin)
@@ -155,7 +161,10 @@ LAZY_ALIAS2(lt, less)
 LAZY_ALIAS2(le, less_equal)
 LAZY_ALIAS2(gt, greater)
 LAZY_ALIAS2(ge, greater_equal)
-inline Tensor clamp(Arg x, Arg low, Arg high) { return clip(std::move(x), std::move(low), std::move(high)); }
+inline Tensor clamp(Arg x, Arg low, Arg high) {
+  const detail::Spelled as("clip", "clamp");
+  return clip(std::move(x), std::move(low), std::move(high));
+}
 #undef LAZY_ALIAS1
 #undef LAZY_ALIAS2
 

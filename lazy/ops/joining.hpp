@@ -12,12 +12,15 @@ Tensor concat(const std::vector<Tensor>& xs, IntegerArg axis = 0, Site = Site::c
 /// Joins the flattened tensors.
 Tensor concat(const std::vector<Tensor>& xs, NoneType, Site = Site::current());
 inline Tensor cat(const std::vector<Tensor>& xs, IntegerArg axis = 0, Site s = Site::current()) {
+  const detail::Spelled as("concat", "cat");
   return concat(xs, axis, s);
 }
 inline Tensor concatenate(const std::vector<Tensor>& xs, IntegerArg axis = 0, Site s = Site::current()) {
+  const detail::Spelled as("concat", "concatenate");
   return concat(xs, axis, s);
 }
 inline Tensor concatenate(const std::vector<Tensor>& xs, NoneType, Site s = Site::current()) {
+  const detail::Spelled as("concat", "concatenate");
   return concat(xs, none, s);
 }
 /// Joins along a new axis at position `axis` of the result: two of (3) along 0 -> (2, 3). ShapeError for no

@@ -115,7 +115,8 @@ std::vector<Handle> quantiles_of(const Recorder& r, const Joined& j, const std::
 }
 
 void check_share(const Recorder& r, double q, double whole) {
-  if (!(q >= 0 && q <= whole)) r.fail<Error>("q is in [0, " + std::to_string(static_cast<int>(whole)) + "]");
+  if (!(q >= 0 && q <= whole))
+    r.fail<Error>("q is in 0 to " + std::to_string(static_cast<int>(whole)) + ", not " + text(q));
 }
 
 Tensor one_quantile(const char* name, Arg& x, double q, double whole, const Axes& axes, KeepDims keep) {

@@ -128,7 +128,7 @@ std::vector<Tensor> split(Arg x, IntegerArg sections, IntegerArg axis) {
   const int a = axis_to_split(r, h, axis, sections, "sections");
   const int64_t n = h->shape[a];
   if (n % sections != 0)
-    r.fail<ShapeError>("an extent of " + std::to_string(n) + " is no multiple of " +
+    r.fail<ShapeError>("axis " + std::to_string(a) + " of " + to_string(h->shape) + " is no multiple of " +
                        std::to_string(sections.value) + ": array_split takes any");
   return parts_of(r, x, h, a, sections, [&](int64_t) { return n / sections; });
 }

@@ -28,6 +28,7 @@ std::vector<Tensor> array_split(Arg x, IntegerArg sections, IntegerArg axis = 0)
 std::vector<Tensor> chunk(Arg x, IntegerArg chunks, IntegerArg axis = 0);
 /// Return array_split() and split() at positions: torch's name for both.
 inline std::vector<Tensor> tensor_split(Arg x, IntegerArg sections, IntegerArg axis = 0) {
+  const detail::Spelled as("array_split", "tensor_split");
   return array_split(std::move(x), sections, axis);
 }
 inline std::vector<Tensor> tensor_split(Arg x, std::initializer_list<int64_t> at, IntegerArg axis = 0) {
@@ -49,7 +50,10 @@ std::vector<Tensor> dsplit(Arg x, std::initializer_list<int64_t> at);
 std::vector<Tensor> dsplit(Arg x, const std::vector<int64_t>& at);
 /// Returns the tensors along an axis, without it: (3, 2) -> three of (2).
 std::vector<Tensor> unstack(Arg x, IntegerArg axis = 0);
-inline std::vector<Tensor> unbind(Arg x, IntegerArg axis = 0) { return unstack(std::move(x), axis); }
+inline std::vector<Tensor> unbind(Arg x, IntegerArg axis = 0) {
+  const detail::Spelled as("unstack", "unbind");
+  return unstack(std::move(x), axis);
+}
 /// Returns `length` elements from `start` on (negative: from the end). IndexError if they are not all there.
 Tensor narrow(Arg x, IntegerArg axis, IntegerArg start, IntegerArg length);
 
@@ -104,8 +108,14 @@ Tensor atleast_3d(Arg x);
 /// Replaces an axis by several, one of which may be -1: (6, 2), axis 0 into {2, 3} -> (2, 3, 2). ShapeError
 /// if the sizes differ.
 Tensor unflatten(Arg x, IntegerArg axis, ShapeArg shape);
-inline Tensor movedim(Arg x, Axes from, Axes to) { return moveaxis(std::move(x), from, to); }
-inline Tensor swapdims(Arg x, IntegerArg a, IntegerArg b) { return swapaxes(std::move(x), a, b); }
+inline Tensor movedim(Arg x, Axes from, Axes to) {
+  const detail::Spelled as("moveaxis", "movedim");
+  return moveaxis(std::move(x), from, to);
+}
+inline Tensor swapdims(Arg x, IntegerArg a, IntegerArg b) {
+  const detail::Spelled as("swapaxes", "swapdims");
+  return swapaxes(std::move(x), a, b);
+}
 
 /// Holds how many elements are added before and after an axis.
 struct PadWidth {

@@ -82,13 +82,37 @@ Tensor fmin(Arg a, Arg b);
 Tensor addcmul(Arg x, Arg a, Arg b, ScalarNumber value = 1);
 Tensor addcdiv(Arg x, Arg a, Arg b, ScalarNumber value = 1);
 
-inline Tensor radians(Arg x) { return deg2rad(std::move(x)); }
-inline Tensor degrees(Arg x) { return rad2deg(std::move(x)); }
-inline Tensor gammaln(Arg x) { return lgamma(std::move(x)); }
-inline Tensor multigammaln(Arg x, IntegerArg p) { return mvlgamma(std::move(x), p); }
-inline Tensor psi(Arg x) { return digamma(std::move(x)); }
-inline Tensor expit(Arg x) { return sigmoid(std::move(x)); }
-inline Tensor clamp_min(Arg x, Arg low) { return clip(std::move(x), std::move(low), none); }
-inline Tensor clamp_max(Arg x, Arg high) { return clip(std::move(x), none, std::move(high)); }
+inline Tensor radians(Arg x) {
+  const detail::Spelled as("deg2rad", "radians");
+  return deg2rad(std::move(x));
+}
+inline Tensor degrees(Arg x) {
+  const detail::Spelled as("rad2deg", "degrees");
+  return rad2deg(std::move(x));
+}
+inline Tensor gammaln(Arg x) {
+  const detail::Spelled as("lgamma", "gammaln");
+  return lgamma(std::move(x));
+}
+inline Tensor multigammaln(Arg x, IntegerArg p) {
+  const detail::Spelled as("mvlgamma", "multigammaln");
+  return mvlgamma(std::move(x), p);
+}
+inline Tensor psi(Arg x) {
+  const detail::Spelled as("digamma", "psi");
+  return digamma(std::move(x));
+}
+inline Tensor expit(Arg x) {
+  const detail::Spelled as("sigmoid", "expit");
+  return sigmoid(std::move(x));
+}
+inline Tensor clamp_min(Arg x, Arg low) {
+  const detail::Spelled as("clip", "clamp_min");
+  return clip(std::move(x), std::move(low), none);
+}
+inline Tensor clamp_max(Arg x, Arg high) {
+  const detail::Spelled as("clip", "clamp_max");
+  return clip(std::move(x), none, std::move(high));
+}
 
 }  // namespace lazy

@@ -34,12 +34,17 @@ Tensor ptp(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 /// axis is named, of its extent: ShapeError otherwise.
 Tensor average(Arg x, Arg weights, Axes axes = {}, KeepDims keep = dropdims);
 /// Returns mean(): a number in the second place is an axis, as in NumPy.
-inline Tensor average(Arg x) { return mean(std::move(x)); }
+inline Tensor average(Arg x) {
+  const detail::Spelled as("mean", "average");
+  return mean(std::move(x));
+}
 template <IntegerType T>
 Tensor average(Arg x, T axis, KeepDims keep = dropdims) {
+  const detail::Spelled as("mean", "average");
   return mean(std::move(x), axis, keep);
 }
 inline Tensor average(Arg x, std::initializer_list<IntegerArg> axes, KeepDims keep = dropdims) {
+  const detail::Spelled as("mean", "average");
   return mean(std::move(x), Axes(axes), keep);
 }
 /// [float] Returns the norm of all elements, or along the axes: (sum |x|^order)^(1 / order). Order infinity
@@ -48,6 +53,7 @@ inline Tensor average(Arg x, std::initializer_list<IntegerArg> axes, KeepDims ke
 Tensor vector_norm(Arg x, double order = 2, Axes axes = {}, KeepDims keep = dropdims);
 /// Returns vector_norm(): of a matrix the norm of its elements, whatever the order, as torch.norm.
 inline Tensor norm(Arg x, double order = 2, Axes axes = {}, KeepDims keep = dropdims) {
+  const detail::Spelled as("vector_norm", "norm");
   return vector_norm(std::move(x), order, axes, keep);
 }
 /// [float] Returns the covariances of the rows of x, whose columns are observations: (m, n) -> (m, m); of one

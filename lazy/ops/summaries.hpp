@@ -55,8 +55,12 @@ Tensor gradient(Arg x, TensorArg points, IntegerArg axis, IntegerArg edge_order 
 Tensor cumulative_trapezoid(Arg y, double dx = 1, IntegerArg axis = -1);
 /// Integrates over points x as trapezoid() does.
 Tensor cumulative_trapezoid(Arg y, TensorArg x, IntegerArg axis = -1);
-inline Tensor trapz(Arg y, double dx = 1, IntegerArg axis = -1) { return trapezoid(std::move(y), dx, axis); }
+inline Tensor trapz(Arg y, double dx = 1, IntegerArg axis = -1) {
+  const detail::Spelled as("trapezoid", "trapz");
+  return trapezoid(std::move(y), dx, axis);
+}
 inline Tensor trapz(Arg y, TensorArg x, IntegerArg axis = -1) {
+  const detail::Spelled as("trapezoid", "trapz");
   return trapezoid(std::move(y), std::move(x), axis);
 }
 

@@ -53,8 +53,11 @@ Tensor reshape(Arg x, ShapeArg shape) {
   int open = -1;
   int64_t known = 1;  // a product beyond int64 is no tensor's
   bool good = true;
+  if (std::count(shape.begin(), shape.end(), -1) > 1)
+    fail<ShapeError>("reshape", "only one extent may be -1, and follow from the others: " + to_string(shape),
+                     x.site());
   for (int i = 0; i < shape.size(); ++i) {
-    if (shape[i] == -1 && open < 0) open = i;
+    if (shape[i] == -1) open = i;
     else if (shape[i] < 0 || __builtin_mul_overflow(known, shape[i], &known)) good = false;
   }
   const int64_t n = numel(h->shape);

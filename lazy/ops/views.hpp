@@ -12,7 +12,10 @@ namespace lazy {
 Tensor reshape(Arg x, ShapeArg shape);
 /// Permutes axes: axis i of the result is axis axes[i] of x; all axes must be named once.
 Tensor permute_dims(Arg x, Axes axes);
-inline Tensor permute(Arg x, Axes axes) { return permute_dims(std::move(x), axes); }
+inline Tensor permute(Arg x, Axes axes) {
+  const detail::Spelled as("permute_dims", "permute");
+  return permute_dims(std::move(x), axes);
+}
 /// Permutes as permute_dims does; without axes it reverses their order.
 Tensor transpose(Arg x, Axes axes = {});
 /// Exchanges two axes, as torch's transpose does.
@@ -26,11 +29,17 @@ Tensor moveaxis(Arg x, Axes from, Axes to);
 Tensor squeeze(Arg x, Axes axes = {});
 /// Adds an axis of extent 1 at position `axis` of the result.
 Tensor expand_dims(Arg x, IntegerArg axis = 0);
-inline Tensor unsqueeze(Arg x, IntegerArg axis) { return expand_dims(std::move(x), axis); }
+inline Tensor unsqueeze(Arg x, IntegerArg axis) {
+  const detail::Spelled as("expand_dims", "unsqueeze");
+  return expand_dims(std::move(x), axis);
+}
 /// Repeats axes of extent 1 and adds leading ones. ShapeError if the shapes don't fit.
 Tensor broadcast_to(Arg x, ShapeArg shape);
 std::vector<Tensor> broadcast_arrays(std::initializer_list<Arg>);
-inline std::vector<Tensor> broadcast_tensors(std::initializer_list<Arg> xs) { return broadcast_arrays(xs); }
+inline std::vector<Tensor> broadcast_tensors(std::initializer_list<Arg> xs) {
+  const detail::Spelled as("broadcast_arrays", "broadcast_tensors");
+  return broadcast_arrays(xs);
+}
 /// Reverses the named axes, or all.
 Tensor flip(Arg x, Axes axes = {});
 /// Returns windows of `window[i]` elements along each of `axes` (all, if none are named): the axis then
@@ -43,6 +52,9 @@ Tensor flatten(Arg x);
 /// Makes one axis of those from `start` to `end`: (2, 3, 4), from 1 -> (2, 12). IndexError if `start` comes
 /// after `end`.
 Tensor flatten(Arg x, IntegerArg start, IntegerArg end = -1);
-inline Tensor ravel(Arg x) { return flatten(std::move(x)); }
+inline Tensor ravel(Arg x) {
+  const detail::Spelled as("flatten", "ravel");
+  return flatten(std::move(x));
+}
 
 }  // namespace lazy

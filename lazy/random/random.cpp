@@ -94,6 +94,9 @@ Tensor randint(Generator& g, IntegerArg low, IntegerArg high, ShapeArg shape, Ma
 Tensor bernoulli(Generator& g, Arg p) {
   constexpr const char* name = "bernoulli";
   const Site s = p.site();
+  if (!p.is_tensor() && p.number().kind == ScalarNumber::Kind::real &&
+      !(p.number().d >= 0 && p.number().d <= 1))
+    fail<Error>(name, "p is a probability, 0 to 1, not " + text(p.number()), s);
   const Operand x(name, p);
   check_drawn(name, x->shape, s);
   if (!is_float(x->dtype))

@@ -121,7 +121,7 @@ const std::map<std::string, std::string>& excluded() {
                                                        "load_safetensors_index"});
     add("differentiates functions, not tensors",
         {"vjp", "jacrev", "jacobian", "jacfwd", "hessian", "grad", "value_and_grad", "value_and_grad_of",
-         "jvp", "hessian_vector", "vmap", "checkpoint", "custom_function", "register_hook",
+         "jvp", "linearize", "hessian_vector", "vmap", "checkpoint", "custom_function", "register_hook",
          "register_post_accumulate_grad_hook", "is_grad_enabled", "is_inference_mode_enabled",
          "is_inference"});
     return v;

@@ -62,8 +62,8 @@ their runs, `lazy-cache ls` those on disk.
 **It recompiles each step.** `LAZY_LOG=miss` gives each reason with the line that asked for a value, what differs from the nearest program, and the line where
 that was recorded:
 
-    lazy[miss] item at sizes.cpp:13: guard extent: dimension 0 of v0: was 103, now 104 (v0 was made at sizes.cpp:12); LAZY_DYNAMIC=never compiles for each size
-    lazy[miss] eval at growing.cpp:14: the nearest program has v19 = input float32 [n]; here it is v19 = input float32 [1] made at growing.cpp:12 (35 values, there 33)
+    lazy[miss] item at sizes.cpp:14: guard extent: dimension 0 of v0: was 103, now 104 (v0 was made at sizes.cpp:13); LAZY_DYNAMIC=never compiles for each size
+    lazy[miss] eval at growing.cpp:15: the nearest program has v19 = input float32 [n]; here it is v19 = input float32 [1] made at growing.cpp:13 (35 values, there 33)
 
 Sizes, scalars and slice positions are arguments and never a reason by themselves; structure is: another number of ops, another axis, rank
 or dtype, an extent that becomes 1, a tensor that is still held here and was not there. `tests/exercises/` has three programs to try it on, and `tests/exercises/slow/` some twenty that are slow for other reasons.

@@ -91,7 +91,9 @@ Tensor cross_entropy(Arg x, Arg target, const ClassOptions& options) {
   const double share = options.label_smoothing;
   if (!(share >= 0 && share <= 1)) f.fail<Error>("label_smoothing is not in 0 to 1");
   if (probabilities.defined() && expected->shape != c.x.shape())
-    f.fail<ShapeError>("probabilities " + to_string(expected->shape) + " for x " + to_string(c.x.shape()));
+    f.fail<ShapeError>(std::string("a target of ") + name_of(expected->dtype) +
+                       " has probabilities, of x's shape " + to_string(c.x.shape()) + ", not " +
+                       to_string(expected->shape) + ": labels are integers");
   if (!probabilities.defined() && !is_int(expected->dtype))
     f.fail<DtypeError>(std::string("takes labels or probabilities, not ") + name_of(expected->dtype));
   Composite whole(name, {&c.x.handle(), &expected, &options.weight.handle()}, f.site);

@@ -19,6 +19,7 @@ void check_rank(const char* name, const Arg& x, int spatial) {
 #define LAZY_POOL(name, n, options)                  \
   Tensor name##n##d(Arg x, Axes window, options o) { \
     check_rank(#name #n "d", x, n);                  \
+    const detail::Spelled as(#name, #name #n "d");   \
     return name(std::move(x), window, o);            \
   }
 #define LAZY_POOLS(name, options) \

@@ -45,7 +45,7 @@ Windows::Windows(const char* op, const Shape& image, const Dims& l, const Dims& 
       fail<ShapeError>(op,
                        "a window that spans " + to_string(span) + " does not fit spatial axis " +
                            std::to_string(i) + ", which has " + std::to_string(extent) +
-                           (padding[i] ? " elements with its padding" : " elements"),
+                           (padding[i] ? " elements with its padding" : " elements: padding adds some"),
                        s);
     count.push_back((extent - static_cast<int64_t>(span)) / st[i] + 1);
     stride[i] = step_within(st[i], extent);

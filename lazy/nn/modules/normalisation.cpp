@@ -39,6 +39,15 @@ std::string RunningNorm::extra_repr() const {
       .str();
 }
 
+void RunningNorm::check_channels(const Arg& x) const {
+  const Shape shape = lazy::detail::shape_of(name().c_str(), x);
+  if (shape.size() > 1 && shape[1] != num_features)
+    lazy::detail::fail<ShapeError>(name().c_str(),
+                                   "takes " + std::to_string(num_features) + " channels, not the " +
+                                       std::to_string(shape[1]) + " of " + lazy::to_string(shape),
+                                   x.site());
+}
+
 void RunningNorm::throw_const(const Site& s) const {
   lazy::detail::fail<Error>(
       name().c_str(),
@@ -69,6 +78,7 @@ BatchNormBase::BatchNormBase(int64_t features, const BatchNormLayerOptions& o, c
 
 Tensor BatchNormBase::normalise(Arg x, int axes) const {
   check_rank(name().c_str(), x, axes == 1 ? 2 : axes + 2, axes + 2);
+  check_channels(x);
   if (!uses_batch()) return batch_norm(std::move(x), running_mean, running_var, weight, bias, eps);
   if (running_mean.defined()) throw_const(x.site());
   return (normalises_batch ? normalises_batch(std::move(x), {}, {}, options(0))
@@ -79,6 +89,7 @@ Tensor BatchNormBase::normalise(Arg x, int axes) const {
 Tensor BatchNormBase::normalise(Arg x, int axes) {
   if (!training() || !running_mean.defined()) return std::as_const(*this).normalise(std::move(x), axes);
   check_rank(name().c_str(), x, axes == 1 ? 2 : axes + 2, axes + 2);
+  check_channels(x);
   const Site site = x.site();
   const int64_t batches = count(site);
   const lazy::BatchNormOptions o = options(momentum ? *momentum : 1.0 / static_cast<double>(batches));

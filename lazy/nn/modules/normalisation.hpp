@@ -60,6 +60,8 @@ struct RunningNorm : Module {
   RunningNorm(int64_t features, const Options&, const Site&);
   /// True if the batch's statistics count, and not the running ones.
   bool uses_batch() const { return training() || !running_mean.defined(); }
+  /// Throws ShapeError unless x has as many channels as the layer.
+  void check_channels(const Arg& x) const;
   /// Throws Error: a module that is const can't take running statistics.
   [[noreturn]] void throw_const(const Site&) const;
   /// Takes them, which are computed when what they depend on is.

@@ -64,12 +64,11 @@ BOOST_AUTO_TEST_CASE(updates_stay_leaves) {
   }
   sum(w * w).backward();
   check::equal(w.grad(), float32, {2}, {10, 0.5});
-  THROWS(
-      Error, w += 1,
-      "update: the value requires a gradient and would be updated in place: do it in a scope with a no_grad");
+  THROWS(Error, w += 1,
+         "+=: the value requires a gradient and would be updated in place: do it in a scope with a no_grad");
   THROWS(
       Error, w(0) = 1,
-      "update: the value requires a gradient and would be updated in place: do it in a scope with a no_grad");
+      "assign: the value requires a gradient and would be updated in place: do it in a scope with a no_grad");
   check::equal(w, float32, {2}, {5, 0.25});
   // The values that were read of the old one stay as they were.
   const Tensor y = sum(w * w * w);
@@ -99,8 +98,11 @@ BOOST_AUTO_TEST_CASE(what_is_given_up) {
   BOOST_CHECK_THROW(two.backward(), Error);  // through the trunk
   BOOST_TEST(!(one + 1).requires_grad());    // a running total of losses keeps nothing
   THROWS(Error, ones({1}).backward(),
-         "backward: the value does not depend on anything that requires a gradient");
-  THROWS(ShapeError, (w * 2).backward(), "backward: a value of shape [2] needs a gradient to begin with");
+         "backward: the value does not depend on anything that requires a gradient: requires_grad_() marks "
+         "what does");
+  THROWS(ShapeError, (w * 2).backward(),
+         "backward: a value of shape [2] needs a gradient to begin with: give one, or make one number of it "
+         "first, by sum() or mean()");
   THROWS(ShapeError, (w * 2).backward(ones({3})),
          "backward: a gradient of [3], float32 for a value of [2], float32");
   Tensor integers = arange(3);

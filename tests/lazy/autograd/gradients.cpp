@@ -124,7 +124,8 @@ BOOST_AUTO_TEST_CASE(pullbacks) {
 BOOST_AUTO_TEST_CASE(errors) {
   const auto same = [](const Tensor& a) { return a; };
   const auto total = [](const Tensor& a) { return sum(a); };
-  THROWS(DtypeError, grad(total)(arange(3)), "vjp: an argument is of int64: gradients are of floating point");
+  THROWS(DtypeError, grad(total)(arange(3)),
+         "grad: an argument is of int64: gradients are of floating point");
   THROWS(ShapeError, grad(same)(ones({2})), "grad: the value has one element, not shape [2]");
   BOOST_CHECK_THROW(grad(total)(Tensor()), Error);
   BOOST_CHECK_THROW(grad([](const Tensor& a) { return sum(a) > 0; })(ones({2})), DtypeError);

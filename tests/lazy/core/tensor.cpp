@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(nothing_inside) {
   THROWS(Error, none.eval(), "eval" + text);
   THROWS(Error, (eval(x, none), 0), "eval" + text);
   THROWS(Error, x(none), "index" + text);
-  THROWS(Error, none += 1, "add" + text);
+  THROWS(Error, none += 1, "+=" + text);
   THROWS(Error, where(none, x, x), "where" + text);
   THROWS(Error, none.copy(), "copy" + text);
   std::ostringstream out;
@@ -56,10 +56,16 @@ BOOST_AUTO_TEST_CASE(reading_values) {
   const Tensor x = tensor({1.5, -2.5, 300.0});
   BOOST_TEST((x.to_vector<double>() == std::vector<double>{1.5, -2.5, 300}));
   BOOST_TEST((x.to_vector<float>() == std::vector<float>{1.5, -2.5, 300}));
-  BOOST_TEST((x.to_vector<int8_t>() == std::vector<int8_t>{1, -2, 127}));
+  BOOST_TEST((x.astype(int8).to_vector<int8_t>() == std::vector<int8_t>{1, -2, 127}));
+  THROWS(DtypeError, x.to_vector<int8_t>(),
+         "to_vector: elements of float64 would lose their fractions as int8: convert with astype(int8) if "
+         "that is meant");
+  THROWS(DtypeError, x(1).item<int>(),
+         "item: elements of float64 would lose their fractions as int32: convert with astype(int32) if that "
+         "is meant");
   BOOST_TEST((x.to_vector<bool>() == std::vector<bool>{true, true, true}));
   BOOST_TEST(static_cast<float>(x.to_vector<float16_t>()[0]) == 1.5f);
-  BOOST_TEST(x(1).item<int>() == -2);
+  BOOST_TEST(int(x(1)) == -2);
   BOOST_TEST(tensor({{7}}).item<long>() == 7);
   BOOST_TEST(zeros({0}).to_vector<float>().empty());
   THROWS(ShapeError, x.item<double>(), "item: needs a tensor with one element, not [3]");
@@ -135,10 +141,10 @@ BOOST_AUTO_TEST_CASE(compound_assignment) {
   equal(small, int8, {2}, {2, 3});
   Tensor u = ones({2}, uint8);
   const std::string end = "and does not go into a tensor of ";
-  THROWS(DtypeError, x += 0.5, "add: the result is float32 " + end + "int64: convert with astype");
-  THROWS(DtypeError, x /= 2, "divide: the result is float32 " + end + "int64: convert with astype");
-  THROWS(DtypeError, u += tensor(1), "add: the result is int64 " + end + "uint8: convert with astype");
-  THROWS(ShapeError, f += ones({3, 2}), "add: the result has shape [3, 2], the tensor assigned to [2]");
+  THROWS(DtypeError, x += 0.5, "+=: the result is float32 " + end + "int64: convert with astype");
+  THROWS(DtypeError, x /= 2, "/=: the result is float32 " + end + "int64: convert with astype");
+  THROWS(DtypeError, u += tensor(1), "+=: the result is int64 " + end + "uint8: convert with astype");
+  THROWS(ShapeError, f += ones({3, 2}), "+=: the result has shape [3, 2], the tensor assigned to [2]");
   equal(u, uint8, {2}, {1, 1});
   equal(f, float32, {2}, {2.5, 4.5});
 }

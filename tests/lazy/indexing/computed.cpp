@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(masks_take_one_value_each) {
   equal(x, int64, {2, 3}, {0, 2, 9, 0, -7, 9});
   THROWS(ShapeError, x(x == 9) = at({1, 2, 3}),
          "assign: a value of shape [3] does not broadcast to the selected [2]");
-  THROWS(ShapeError, x(x == 9) -= at({1, 2, 3}), "subtract: shapes [2] and [3] do not broadcast");
+  THROWS(ShapeError, x(x == 9) -= at({1, 2, 3}), "-=: shapes [2] and [3] do not broadcast");
   equal(x, int64, {2, 3}, {0, 2, 9, 0, -7, 9});
 }
 

@@ -30,11 +30,11 @@ BOOST_AUTO_TEST_CASE(literals) {
   equal(tensor({{300, true}}, uint8), uint8, {1, 2}, {44, 1});
   equal(tensor({float16_t(1.5f), 2}), float16, {2}, {1.5, 2});
   equal(tensor({{{{{{1, 2}}}}}}), int64, {1, 1, 1, 1, 1, 2}, {1, 2});
-  THROWS(ShapeError, tensor({{1, 2.5}, {3}}), "tensor: lists of unequal length: 2 and 1");
+  THROWS(ShapeError, tensor({{1, 2.5}, {3}}), "tensor: rows are lists of unequal length: 2 and 1");
   THROWS(ShapeError, tensor({{1, 2}, 3}), "tensor: a number where a list is expected");
   THROWS(ShapeError, tensor({3, {1, 2}}), "tensor: a list where a number is expected");
-  THROWS(ShapeError, tensor({{1, 2}, {3}}), "tensor: lists of unequal length: 2 and 1");
-  THROWS(ShapeError, tensor({{{1}, {2}}, {{3}}}), "tensor: lists of unequal length: 2 and 1");
+  THROWS(ShapeError, tensor({{1, 2}, {3}}), "tensor: rows are lists of unequal length: 2 and 1");
+  THROWS(ShapeError, tensor({{{1}, {2}}, {{3}}}), "tensor: rows are lists of unequal length: 2 and 1");
 }
 
 BOOST_AUTO_TEST_CASE(filled) {
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(filled) {
   equal(full_like(x, 9), int16, {2, 3}, {9, 9, 9, 9, 9, 9});
   BOOST_TEST((empty_like(x).shape() == Shape{2, 3}));
   THROWS(ShapeError, zeros({2, -1}), "zeros: an extent can't be negative: [2, -1]");
-  THROWS(DtypeError, full({2}, 300, uint8), "full: the value does not fit uint8");
+  THROWS(DtypeError, full({2}, 300, uint8), "full: the value 300 does not fit uint8");
   THROWS(ShapeError, zeros({1, 1, 1, 1, 1, 1, 1, 1, 1}), "shape: a tensor has at most 8 dimensions, not 9");
 }
 

@@ -8,13 +8,16 @@ using namespace lazy;
 #define NAMES(function, ...) \
   names_itself(              \
       #function, #function, [&] { (void)(function(__VA_ARGS__)); }, __LINE__)
-// Other spellings use the first name of what they call.
+// Some that only fill in arguments use the name of what they call.
 #define CALLS(function, name, ...) \
   names_itself(                    \
       #function, #name, [&] { (void)(function(__VA_ARGS__)); }, __LINE__)
 #define SAYS(name, ...) \
   names_itself(         \
       #name, #name, [&] { (void)(__VA_ARGS__); }, __LINE__)
+#define SPELLED(name, ...) \
+  names_itself(            \
+      name, name, [&] { (void)(__VA_ARGS__); }, __LINE__)
 
 namespace {
 

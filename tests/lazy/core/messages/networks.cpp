@@ -120,12 +120,13 @@ BOOST_AUTO_TEST_CASE(gradients) {
   const std::vector<Tensor> integers{arange(3)};
   NAMES(vjp, list, integers);
   NAMES(stop_gradient, nothing);
-  CALLS(value_and_grad_of, vjp, list, integers);
+  CALLS(value_and_grad_of, grad, list, integers);
   const auto no_gradient = [&] { return grad(total)(arange(3)); };
   names_itself(
-      "grad", "vjp", [&] { (void)value_and_grad(total)(nothing); }, __LINE__);
+      "grad", "grad", [&] { (void)value_and_grad(total)(nothing); }, __LINE__);
   BOOST_CHECK_THROW(no_gradient(), DtypeError);
-  CALLS(jvp, vjp, list, integers, integers);
+  NAMES(jvp, list, integers, integers);
+  NAMES(linearize, list, integers);
   NAMES(hessian_vector, list, {x}, integers);
   NAMES(checkpoint, list, {nothing});
   NAMES(custom_function, list, {}, {nothing});

@@ -455,8 +455,9 @@ BOOST_AUTO_TEST_CASE(wrong_calls) {
   THROWS(ShapeError, conv1d(x, w), "conv1d: takes an image of 3 axes, not [1, 3, 8, 8]");
   THROWS(ShapeError, conv(x, ones({4, 3, 3})),
          "conv: an image [1, 3, 8, 8] and weights [4, 3, 3]: they differ in the number of axes");
-  THROWS(ShapeError, conv2d(ones({1, 3, 2, 8}), w),
-         "conv2d: a window that spans 3 does not fit spatial axis 0, which has 2 elements");
+  THROWS(
+      ShapeError, conv2d(ones({1, 3, 2, 8}), w),
+      "conv2d: a window that spans 3 does not fit spatial axis 0, which has 2 elements: padding adds some");
   THROWS(ShapeError, conv2d(x, w, {.stride = 0}), "conv2d: stride [0] is less than 1");
   THROWS(ShapeError, conv2d(x, w, {.stride = {1, 2, 3}}), "conv2d: stride [1, 2, 3] for 2 spatial axes");
   THROWS(DtypeError, conv2d(x > 0, w > 0), "conv2d: takes numbers, not bool: convert with astype");

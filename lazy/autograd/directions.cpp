@@ -1,0 +1,40 @@
+#include "lazy/autograd/directions.hpp"
+
+namespace lazy::detail {
+
+Tensor inner_product(const std::vector<Tensor>& a, const std::vector<Tensor>& b, const Site& s) {
+  Tensor sum;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const Handle product = binary("inner product", Op::multiply, a[i].handle(), b[i].handle(), s);
+    Dims all;
+    for (int axis = 0; axis < product->shape.size(); ++axis) all.push_back(axis);
+    Tensor one(reduce("inner product", Op::sum, product, all, dropdims, s));
+    sum = sum.defined() ? Tensor(binary("inner product", Op::add, sum.handle(), one.handle(), s)) : one;
+  }
+  return sum;
+}
+
+void check_directions(const char* op, const std::vector<Tensor>& x, const std::vector<Tensor>& v,
+                      const Site& s) {
+  if (x.size() != v.size())
+    fail<ShapeError>(op,
+                     "a direction for each argument is needed: there are " + std::to_string(x.size()) +
+                         " arguments and " + std::to_string(v.size()) + " directions",
+                     s);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const Arg at(x[i], s), along(v[i], s);
+    const Operand argument(op, at), direction(op, along);
+    if (direction->shape != argument->shape)
+      fail<ShapeError>(op,
+                       "a direction of shape " + to_string(direction->shape) + " for an argument of shape " +
+                           to_string(argument->shape),
+                       s);
+    if (direction->dtype != argument->dtype)
+      fail<DtypeError>(op,
+                       std::string("a direction of ") + name_of(direction->dtype) + " for an argument of " +
+                           name_of(argument->dtype),
+                       s);
+  }
+}
+
+}  // namespace lazy::detail

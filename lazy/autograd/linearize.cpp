@@ -1,0 +1,53 @@
+#include "lazy/autograd/linearize.hpp"
+
+#include <optional>
+
+#include "lazy/autograd/backwards.hpp"
+#include "lazy/autograd/directions.hpp"
+
+namespace lazy {
+using namespace detail;
+
+// The pullback is linear in its gradient u. So the derivative of <pullback(u), v> by u is the derivative of f
+// along v, whatever u is. The pullback is recorded once, at zeros, of which nothing is ever computed.
+struct LinearMap::Kept {
+  Handle u;
+  std::vector<Tensor> x, pulled;  // the arguments; the pullback of u for each
+  bool alone = false;             // nobody else differentiates by what is kept
+};
+
+std::pair<Tensor, LinearMap> linearize(const TensorFunction& f, const std::vector<Tensor>& x, Site s) {
+  const Pullback p = Pullback::of("linearize", f, x, s);
+  const auto kept = std::make_shared<LinearMap::Kept>();
+  const Handle& value = p.value.handle();
+  kept->alone = p.alone();
+  kept->x = x;
+  kept->u = separate_leaf(
+      Operand("linearize", Arg(Tensor(constant(0, value->dtype, value->shape, value, s)), s)), s);
+  {
+    const enable_grad scope;
+    kept->pulled = p(Arg(Tensor(kept->u), s));
+  }
+  LinearMap map;
+  map.kept_ = kept;
+  return {kept->alone ? stop_gradient(Arg(p.value, s)) : p.value, std::move(map)};
+}
+
+Tensor LinearMap::operator()(const std::vector<Tensor>& v, Site s) const {
+  if (!kept_) fail<Error>("linearize", "an empty map", s);
+  check_directions("linearize", kept_->x, v, s);
+  Handle product;
+  {
+    const enable_grad scope;
+    product = inner_product(kept_->pulled, v, s).handle();
+  }
+  const Backwards back(product, std::span(&kept_->u, 1), s);
+  std::optional<no_grad> alone;
+  if (kept_->alone && std::none_of(v.begin(), v.end(), [](const Tensor& t) { return t.requires_grad(); }))
+    alone.emplace();
+  Gradients all = back.run(constant(1, product->dtype, product->shape, product, s));
+  const Handle along = all.of(kept_->u);
+  return Tensor(along ? along : constant(0, kept_->u->dtype, kept_->u->shape, kept_->u, s));
+}
+
+}  // namespace lazy
