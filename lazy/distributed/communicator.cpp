@@ -11,6 +11,7 @@
 #include "lazy/distributed/collective.hpp"
 #include "lazy/distributed/collective_kinds.hpp"
 #include "support/error.hpp"
+#include "support/hash.hpp"
 #include "support/log.hpp"
 #include "support/log_fields.hpp"
 #include "support/metrics.hpp"
@@ -20,6 +21,27 @@ namespace lazy::distributed::detail {
 namespace {
 
 constexpr size_t kMostFree = 16;  // pieces of memory that are kept
+
+// `exchange` is the same on all ranks that take part in it, and tells it from others.
+constexpr profile::Kind kExchange{nullptr,
+                                  "comm",
+                                  {{{"kind", profile::Type::text},
+                                    {"exchange", profile::Type::integer},
+                                    {"elements", profile::Type::integer},
+                                    {"at", profile::Type::text}}}};
+
+bool is_pair(Kind k) { return k == Kind::send || k == Kind::recv; }
+
+/// Returns what ranks have in common that are at one collective, in 53 bits, which JSON keeps.
+int64_t common_number(const Announcement& a, int rank, const std::vector<int>& members) {
+  uint64_t h = mix(mix(a.members, a.sequence), static_cast<uint64_t>(a.group));
+  if (const auto k = static_cast<Kind>(a.kind); is_pair(k)) {
+    const auto own = static_cast<uint64_t>(rank),
+               other = static_cast<uint64_t>(members.at(static_cast<size_t>(a.root)));
+    h = k == Kind::send ? mix(mix(h, own), other) : mix(mix(h, other), own);
+  }
+  return static_cast<int64_t>(h >> 11);
+}
 
 std::string described(int rank, const Announcement& a) {
   return "rank " + std::to_string(rank) + " is at " + describe(a);
@@ -163,7 +185,7 @@ Communicator::Flight::Flight(Communicator& all, Announcement& own, const std::ve
       own_(own),
       number_([&] {
         const auto kind = static_cast<Kind>(own.kind);
-        const bool pair = kind == Kind::send || kind == Kind::recv;
+        const bool pair = is_pair(kind);
         const int other = pair ? members.at(static_cast<size_t>(own.root)) : 0;
         const std::lock_guard lock(all.mutex_);
         // Messages between two ranks are counted by direction.
@@ -175,7 +197,9 @@ Communicator::Flight::Flight(Communicator& all, Announcement& own, const std::ve
         std::erase(all.waits_for_, all.rank());
         return all.recorder_.begin(own);
       }()),
-      exceptions_(std::uncaught_exceptions()) {}
+      exceptions_(std::uncaught_exceptions()),
+      start_(profile::start_time()),
+      common_(start_ ? common_number(own, all.rank(), members) : 0) {}
 
 Communicator::Flight::~Flight() {
   const bool good = std::uncaught_exceptions() == exceptions_;
@@ -185,6 +209,10 @@ Communicator::Flight::~Flight() {
     all_.waits_for_.clear();
     all_.unheard_.clear();
   }
+  if (start_)
+    profile::put(kExchange, start_, profile::now(), name_of(static_cast<Kind>(own_.kind)),
+                 common_, static_cast<int64_t>(own_.elements),
+                 profile::intern(own_.line));
   const uint64_t ns = all_.recorder_.end(number_, good);
   metric::add(MetricCounter::collectives);
   if (logging::enabled(logging::Channel::comm))

@@ -11,6 +11,7 @@
 #include "lazy/distributed/engines/engine.hpp"
 #include "lazy/distributed/flight_recorder.hpp"
 #include "lazy/distributed/in_order.hpp"
+#include "support/profile.hpp"
 
 namespace lazy::distributed::detail {
 
@@ -75,6 +76,8 @@ class Communicator {
     const Announcement& own_;
     const uint64_t number_;
     const int exceptions_;
+    const profile::Ticks start_;
+    const int64_t common_;  // the same on all ranks of the collective
   };
   /// Exchanges messages of the collective that is announced. Throws CommunicationError, on all ranks, where
   /// the ranks announce different things, or one is gone or does not come.

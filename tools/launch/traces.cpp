@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "tools/launch/exchanges.hpp"
+
 namespace lazy::tool {
 namespace {
 
@@ -54,7 +56,8 @@ bool read_head(RankTrace& t) {
 }
 
 /// Writes the events of a trace, one a line as they are there. False if a line is no event.
-bool write_events(const RankTrace& t, int ranks, double shift, std::ofstream& out, bool& some) {
+bool write_events(const RankTrace& t, int ranks, double shift, std::ofstream& out, bool& some,
+                  Exchanges& exchanges) {
   std::ifstream in(t.path);
   std::string line;
   std::getline(in, line);
@@ -64,6 +67,7 @@ bool write_events(const RankTrace& t, int ranks, double shift, std::ofstream& ou
     json e = json::parse(line, nullptr, false);
     if (!e.is_object()) return false;
     make_of_rank(e, t.rank, ranks, shift);
+    exchanges.add(e, t.rank);
     out << (some ? ",\n" : "\n") << e.dump();
     some = true;
   }
@@ -95,13 +99,17 @@ void merge_traces(const std::string& file, int ranks, fs::file_time_type begun) 
   out << R"({"displayTimeUnit":"ns","otherData":{"producer":"lazy","format":1,"ranks":)" << all.size()
       << R"(,"began_unix_ns":)" << first << R"(},"traceEvents":[)";
   bool some = false;
+  Exchanges exchanges;
   for (const RankTrace& t : all)
-    if (!write_events(t, all.back().rank + 1, static_cast<double>(t.began - first) / 1000, out, some))
+    if (!write_events(t, all.back().rank + 1, static_cast<double>(t.began - first) / 1000, out, some,
+                      exchanges))
       std::fprintf(stderr, "lazy-launch: %s is not whole\n", t.path.c_str());
+  for (const json& arrow : exchanges.arrows()) out << (some ? ",\n" : "\n") << arrow.dump(), some = true;
   out << "\n]}\n";
   out.close();
   if (!out) std::fprintf(stderr, "lazy-launch: cannot write %s.part\n", file.c_str());
   else fs::rename(file + ".part", file);
+  std::fputs(exchanges.summary().c_str(), stderr);
 } catch (const std::exception& e) {
   std::fprintf(stderr, "lazy-launch: the traces of ranks: %s\n", e.what());
 }
