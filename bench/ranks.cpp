@@ -1,7 +1,8 @@
 // Measures training on several ranks beside training on one: milliseconds a step, each rank a process of one
 // thread on a core of its own, and how much faster n ranks go through the examples.
 //
-//   bench_ranks [--model resnet|gpt|mlp] [--ranks N] [--steps N] [--zero STAGE] [--engine memory|tcp|gloo]
+//   bench_ranks [--model resnet|gpt|mlp] [--ranks N] [--steps N] [--zero STAGE] [--bucket MIB]
+//               [--engine memory|tcp|gloo]
 //   lazy-launch --nproc N bench_ranks [--model ...]     measures the ranks that lazy-launch starts, alone
 #include <fcntl.h>
 #include <sched.h>
@@ -31,6 +32,7 @@ using Clock = std::chrono::steady_clock;
 struct Asked {
   std::string model = "resnet";
   int ranks = 2, steps = 20, zero = 0;
+  double bucket = 0;  // MiB; 0: the default
 };
 
 struct Mlp : nn::Module {
@@ -55,7 +57,9 @@ void train(Model& model, const Asked& asked, Loss&& loss_of, int out) {
         model, [](const optim::ParameterList& p) { return std::make_unique<optim::AdamW>(p); },
         distributed::ZeroOptions{.stage = asked.zero});
   } else {
-    parallel = std::make_unique<distributed::DataParallel>(model);
+    distributed::DataParallelOptions options;
+    if (asked.bucket > 0) options.bucket_bytes = static_cast<size_t>(asked.bucket * (1 << 20));
+    parallel = std::make_unique<distributed::DataParallel>(model, options);
     plain = std::make_unique<optim::AdamW>(model.named_parameters());
   }
   std::vector<double> times;
@@ -157,6 +161,7 @@ int main(int argc, char** argv) {
     if (option == "--model") asked.model = value;
     else if (option == "--ranks") asked.ranks = std::atoi(value.c_str());
     else if (option == "--steps") asked.steps = std::atoi(value.c_str());
+    else if (option == "--bucket") asked.bucket = std::atof(value.c_str());
     else if (option == "--zero") asked.zero = std::atoi(value.c_str());
     else if (option == "--engine") ::setenv("LAZY_COMM", value.c_str(), 1);
     else return std::fprintf(stderr, "bench_ranks: no option %s\n", option.c_str()), 2;

@@ -31,7 +31,7 @@ class GradientBuckets;
 }
 
 struct DataParallelOptions {
-  int64_t bucket_bytes = 25 << 20;           // of gradients that share an exchange
+  int64_t bucket_bytes = 4 << 20;            // of gradients that share an exchange
   int64_t first_bucket_bytes = 1 << 20;      // likewise, of the first, which begins early
   bool broadcast_buffers = true;             // rank 0's running statistics, before each backward pass
   std::optional<DType> exchange_dtype = {};  // that gradients are rounded to for the exchange: half the bytes

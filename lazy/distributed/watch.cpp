@@ -23,7 +23,7 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 constexpr std::chrono::milliseconds kTick{250};
 constexpr double kSay = 0.5;           // seconds between two reports
-constexpr double kLastMessages = 1.0;  // seconds in which what a rank sent before it left may still come
+constexpr double kLastMessages = 2.0;  // seconds in which what a rank sent before it left may still come
 
 double seconds_since(Clock::time_point t) { return Seconds(Clock::now() - t).count(); }
 std::string rounded(double seconds) { return std::to_string(static_cast<int64_t>(seconds + 0.5)) + " s"; }
@@ -127,7 +127,8 @@ class Patience {
 struct Known {
   Status status;
   Clock::time_point heard = Clock::now();
-  bool gone = false;  // its connection is closed
+  bool gone = false;                                  // its connection is closed
+  Clock::time_point left = Clock::time_point::max();  // when it was first heard that it has left
 };
 
 class ProcessWatch final : public Watch {
@@ -242,6 +243,7 @@ class ProcessWatch final : public Watch {
     if (r.rank < 0 || static_cast<size_t>(r.rank) >= known_.size() || r.rank == rank_) return;
     const std::lock_guard lock(mutex_);
     Known& k = known_[static_cast<size_t>(r.rank)];
+    if (r.status.left && !k.status.left) k.left = Clock::now();
     k.status = r.status;
     k.status.line[sizeof k.status.line - 1] = 0;
     k.gone = r.age_ms < 0;
@@ -277,7 +279,8 @@ class ProcessWatch final : public Watch {
       used = patience_.used(number, std::any_of(awaited.begin(), awaited.end(), compiles));
       for (const int r : awaited) {
         const Known& k = known_[static_cast<size_t>(r)];
-        if (k.status.left && used > kLastMessages) why = "rank " + std::to_string(r) + " " + doing_of(r);
+        if (k.status.left && seconds_since(k.left) > kLastMessages)
+          why = "rank " + std::to_string(r) + " " + doing_of(r);
         else if (silence_ > 0 && !k.gone && silent(static_cast<size_t>(r)) > silence_)
           why = "nothing has been heard of rank " + std::to_string(r) + " for " +
                 rounded(silent(static_cast<size_t>(r))) + ": it was stopped, or its machine is gone; it " +

@@ -40,7 +40,7 @@ class GradientBuckets;
 
 struct ZeroOptions {
   int stage = 2;  // 1: gradients are whole on all ranks; 2: of each only the rank's shard is kept
-  int64_t bucket_bytes = 25 << 20;       // of gradients that share an exchange
+  int64_t bucket_bytes = 4 << 20;        // of gradients that share an exchange
   int64_t first_bucket_bytes = 1 << 20;  // likewise, of the first, which begins early
   bool broadcast_buffers = true;         // rank 0's running statistics, before each backward pass
   bool master_weights = true;            // shards of 16-bit parameters are of float32
