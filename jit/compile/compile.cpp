@@ -154,7 +154,7 @@ std::shared_ptr<const Program> compile(const CapturedGraph& captured, Variant va
     if (logging::enabled(logging::Channel::kernels)) {
       const size_t ops = program->steps[i].ops, bytes = program->steps[i].kernel->code_bytes();
       std::string line = "kernel " + std::to_string(i) + " of " + std::to_string(loops.size()) + ": " +
-                         loops[i].name + ", " + std::to_string(ops) + " ops, " + std::to_string(bytes) +
+                         loops[i].name + ", " + text::counted(ops, "op") + ", " + std::to_string(bytes) +
                          " bytes of code";
       if (logging::enabled(logging::Channel::kernels, logging::kDetail)) line += "\n" + loop::print(loops[i]);
       logging::write(

@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "support/text.hpp"
+
 namespace lazy::jit {
 
 uint64_t Program::next_number() {
@@ -40,14 +42,14 @@ const char* function_of(const Step& s, const CapturedGraph& f) {
 
 std::string step_text(const Program& p, size_t step, const CapturedGraph* f) {
   const Step& s = p.steps[step];
-  std::string text = step_name(s, f) + ": ";
-  if (s.call.spec) text += "call " + describe(*s.call.spec) + ", ";
-  else text += std::to_string(s.ops) + " ops, ";
-  text += std::to_string(s.operands.size()) + " operands";
+  std::string line = step_name(s, f) + ": ";
+  if (s.call.spec) line += "call " + describe(*s.call.spec) + ", ";
+  else line += text::counted(s.ops, "op") + ", ";
+  line += text::counted(s.operands.size(), "operand");
   for (size_t b = 0; b < p.tile_groups.size(); ++b)
-    if (step - p.tile_groups[b].first < p.tile_groups[b].count) text += ", tile group " + std::to_string(b);
-  if (const char* const purpose = step_purpose(s, f)) text += std::string(" (") + purpose + ")";
-  return text;
+    if (step - p.tile_groups[b].first < p.tile_groups[b].count) line += ", tile group " + std::to_string(b);
+  if (const char* const purpose = step_purpose(s, f)) line += std::string(" (") + purpose + ")";
+  return line;
 }
 
 const Site& site_of(const Step& s, const CapturedGraph& f) {

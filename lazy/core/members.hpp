@@ -1,7 +1,6 @@
 // Implements a row of tensor_members.def. Internal to lazy/.
 #pragma once
 #include <string_view>
-
 #include <utility>
 
 #include "lazy/core/tensor.hpp"

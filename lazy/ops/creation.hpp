@@ -65,6 +65,23 @@ Tensor arange(ScalarNumber start, ScalarNumber stop, ScalarNumber step, MaybeDTy
 /// itself, or with `endpoint` false the step before it.
 Tensor linspace(ScalarNumber start, ScalarNumber stop, IntegerArg num, bool endpoint = true,
                 MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
+namespace detail {
+Tensor linspace_of_complex(std::complex<double> start, std::complex<double> stop, IntegerArg num,
+                           bool endpoint, DType, MaybeDevice, const Site&);
+}  // namespace detail
+/// Goes evenly from one complex number to another: DtypeError for a real dtype.
+template <class A, class B>
+requires(ComplexType<A> || ComplexType<B>) Tensor
+    linspace(A start, B stop, IntegerArg num, bool endpoint = true, MaybeDType dtype = {},
+             MaybeDevice device = {}, Site s = Site::current()) {
+  const auto widened = [](auto v) {
+    if constexpr (ComplexType<decltype(v)>)
+      return std::complex<double>(static_cast<double>(v.real()), static_cast<double>(v.imag()));
+    else return std::complex<double>(static_cast<double>(v));
+  };
+  return detail::linspace_of_complex(widened(start), widened(stop), num, endpoint,
+                                     dtype.or_else(detail::literal_dtype(complex128)), device, s);
+}
 /// Returns a matrix of rows x columns (columns = rows if negative) with ones on the diagonal column - row =
 /// k.
 Tensor eye(IntegerArg rows, IntegerArg columns = -1, IntegerArg k = 0, MaybeDType dtype = {},

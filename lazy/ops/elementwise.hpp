@@ -84,7 +84,8 @@ Tensor logical_and(Arg a, Arg b);  // of any dtype: is != 0
 Tensor logical_or(Arg a, Arg b);
 Tensor logical_xor(Arg a, Arg b);
 Tensor logical_not(Arg x);
-/// Returns a where the condition (!= 0) holds, b elsewhere. All three broadcast; a and b promote.
+/// Returns a where the condition (!= 0) holds, b elsewhere. All three broadcast; a and b promote. DtypeError
+/// for a condition of floating-point or complex numbers: a comparison makes one.
 Tensor where(Arg condition, Arg a, Arg b);
 /// Returns a * b + c rounded once. All three broadcast and promote; floating point (integers become the
 /// default dtype).

@@ -3,6 +3,7 @@
 
 #include "jit/backend/registry.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/core/scalar.hpp"
 #include "lazy/ops/creation.hpp"
 #include "support/float_mode.hpp"
@@ -138,6 +139,16 @@ Tensor linspace(ScalarNumber start, ScalarNumber stop, IntegerArg num, bool endp
     h = detail::where("linspace", last, constant(b, float64, {}, s), h, s);
   }
   return Tensor(cast(h, t.or_else(get_default_dtype()), s));
+}
+
+Tensor detail::linspace_of_complex(std::complex<double> start, std::complex<double> stop, IntegerArg num,
+                                   bool endpoint, DType t, MaybeDevice device, const Site& s) {
+  if (!is_complex(t))
+    fail<DtypeError>("linspace", std::string("complex numbers do not fit ") + name_of(t), s);
+  const auto plane = [&](double from, double to) {
+    return linspace(from, to, num, endpoint, plane_type(t), device, s).handle();
+  };
+  return Tensor(complex(plane(start.real(), stop.real()), plane(start.imag(), stop.imag()), s));
 }
 
 }  // namespace lazy

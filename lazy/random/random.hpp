@@ -34,7 +34,7 @@ Tensor randint(Generator&, IntegerArg low, IntegerArg high, ShapeArg shape, Mayb
 Tensor exponential(Generator&, ScalarNumber rate, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
                    Site = Site::current());
 /// Returns 1 with the probability that each element of p says and else 0, in p's dtype, a floating-point one
-/// (DtypeError).
+/// (DtypeError). Error for a number that is not in 0 to 1; elements of a tensor count as the nearest that is.
 Tensor bernoulli(Generator&, Arg p);
 /// Returns 0, 1, ... n - 1 in random order, int64.
 Tensor permutation(Generator&, IntegerArg n, MaybeDevice = {}, Site = Site::current());

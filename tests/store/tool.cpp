@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(small_files_and_closed_streams) {
 
 BOOST_AUTO_TEST_CASE(wrong_command_lines) {
   const Tool t;
-  BOOST_TEST(t.status({"frobnicate"}, "") == 2);
+  BOOST_TEST(t.status({"frobnicate"}, "there is no command 'frobnicate'") == 2);
   BOOST_TEST(t.status({"prune", "--size", "much"}, "expected a size such as") == 2);
   BOOST_TEST(t.status({"warmup"}, "COMMAND is required") == 2);
   BOOST_TEST(t.status({"warmup", "--", "/nowhere/program"}, "No such file or directory") == 127);

@@ -18,6 +18,16 @@ uint64_t size_of_text(const std::string& text) {
   return config::get().cache_size;
 }
 
+/// Returns the first word that stands where a command is expected and is none, or nothing.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--dir") ++i;
+    else if (argv[i][0] != '-')
+      return app.get_subcommands([&](const CLI::App* c) { return c->get_name() == argv[i]; }).empty() ? argv[i] : "";
+  }
+  return "";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -61,7 +71,13 @@ int main(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) { return app.exit(e) == 0 ? 0 : 2; }
+  } catch (const CLI::ParseError& e) {
+    if (const std::string unknown = unknown_command(app, argc, argv); !unknown.empty()) {
+      std::fprintf(stderr, "lazy-cache: there is no command '%s': --help lists them\n", unknown.c_str());
+      return 2;
+    }
+    return app.exit(e) == 0 ? 0 : 2;
+  }
   try {
     if (common.directory.empty()) common.directory = cache::default_directory();
     common.limit = config::get().cache_size;

@@ -121,21 +121,21 @@ BOOST_AUTO_TEST_CASE(of_structures) {
 BOOST_AUTO_TEST_CASE(has_derivatives) {
   const Tensor x = tensor({1.0, 2.0, 3.0}, float64), t = tensor({1.0, 0.0, 2.0}, float64);
   const auto cube = [](const Tensor& v) { return v * v * v; };
-  // By the place: the second derivative.
+  // The derivative by the place is the second one.
   const Tensor second = grad([&](const Tensor& w) { return sum(linearize(cube, w).second(t)); })(x);
   check::equal(second, float64, {3}, {6, 0, 36});
   check::equal(grad([&](const Tensor& w) { return sum(linearize(cube, w).first); })(x), float64, {3},
                {3, 12, 27});
-  // By the direction: the transposed derivative.
+  // That by the direction is the transposed derivative.
   const auto map = linearize(cube, x).second;
   check::equal(grad([&](const Tensor& v) { return sum(map(v) * t); })(t), float64, {3}, {3, 0, 54});
-  // Of what the function reads beside its argument.
+  // What the function reads beside its argument has its gradient, too.
   Tensor scale = tensor(2.0, float64).requires_grad_();
   const auto [y, df] = linearize([&](const Tensor& v) { return v * v * scale; }, x);
   BOOST_TEST(y.requires_grad());
   sum(df(t)).backward();
   check::equal(scale.grad(), float64, {}, {14});
-  // And of a map of a map.
+  // A map may be made of a map.
   const auto inner = linearize([&](const Tensor& w) { return linearize(cube, w).second(t); }, x).second;
   check::equal(inner(t), float64, {3}, {6, 0, 72});
 }

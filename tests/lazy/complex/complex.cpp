@@ -60,6 +60,19 @@ BOOST_AUTO_TEST_CASE(literals) {
   BOOST_CHECK_THROW(full({2}, C64(1, 2), float32), DtypeError);
 }
 
+BOOST_AUTO_TEST_CASE(ranges) {
+  equal(arange(0, 4, 1, complex64), complex64, {4}, {0, 1, 2, 3});
+  equal(arange(3, complex128), complex128, {3}, {0, 1, 2});
+  equal(linspace(0, 1, 3, true, complex64), complex64, {3}, {0, 0.5, 1});
+  equal(linspace(0, C128(2, 4), 3), complex64, {3}, {0, {1, 2}, {2, 4}});
+  equal(linspace(C128(0, 1), C128(4, -1), 4, false, complex128), complex128, {4},
+        {{0, 1}, {1, 0.5}, {2, 0}, {3, -0.5}});
+  equal(linspace(C64(1, 1), 0.f, 1), complex64, {1}, {{1, 1}});
+  equal(linspace(C64(1, 1), 2, 0), complex64, {0}, {});
+  BOOST_CHECK_THROW(linspace(0, C64(1, 2), 3, true, float32), DtypeError);
+  BOOST_CHECK_THROW(linspace(0, C64(1, 2), -1), ShapeError);
+}
+
 BOOST_AUTO_TEST_CASE(promotion) {
   BOOST_TEST((result_type(complex64, float32) == complex64));
   BOOST_TEST((result_type(complex64, float64) == complex128));

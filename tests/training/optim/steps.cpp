@@ -152,6 +152,11 @@ BOOST_AUTO_TEST_CASE(without_gradient) {
   o.step();
   BOOST_TEST(b.to_vector<float>()[0] != 1.0f);
   BOOST_TEST(o.state_dict().at("state.1.step").item<int64_t>() == 1);
+  // torch writes the number of steps as a float.
+  NamedTensors torch_s = o.state_dict();
+  torch_s.set("state.0.step", tensor(7.0f));
+  o.load_state_dict(torch_s);
+  BOOST_TEST(o.state_dict().at("state.0.step").item<int64_t>() == 7);
 }
 
 BOOST_AUTO_TEST_CASE(groups) {
