@@ -210,9 +210,8 @@ Communicator::Flight::~Flight() {
     all_.unheard_.clear();
   }
   if (start_)
-    profile::put(kExchange, start_, profile::now(), name_of(static_cast<Kind>(own_.kind)),
-                 common_, static_cast<int64_t>(own_.elements),
-                 profile::intern(own_.line));
+    profile::put(kExchange, start_, profile::now(), name_of(static_cast<Kind>(own_.kind)), common_,
+                 static_cast<int64_t>(own_.elements), profile::intern(own_.line));
   const uint64_t ns = all_.recorder_.end(number_, good);
   metric::add(MetricCounter::collectives);
   if (logging::enabled(logging::Channel::comm))

@@ -80,7 +80,8 @@ void Optimizer::load_parameter(const NamedTensors& state, Held& h, const Site& s
   h.state.tensors.resize(state_names().size());
   if (!state.contains(at + "step")) return;
   h.replaced.clear();
-  h.state.step = one_element(name_, state, at + "step", s).astype(int64, s).item<int64_t>(s);  // torch has it as a float
+  h.state.step =
+      one_element(name_, state, at + "step", s).astype(int64, s).item<int64_t>(s);  // torch has it as a float
   if (product_name()) h.state.product = loaded_number(name_, state, at + product_name(), s);
   const Parameter* const p = h.parameter.get();
   if (!p || !p->defined()) detail::fail<Error>(name_, "load_state_dict: parameter " + h.name + " is gone", s);

@@ -9,8 +9,12 @@ using nlohmann::json;
 namespace {
 
 json exchange(int64_t number, double begin, double took, int64_t thread = 7) {
-  return {{"name", "all_reduce"}, {"cat", "comm"}, {"ph", "X"},
-          {"ts", begin},          {"dur", took},   {"tid", thread},
+  return {{"name", "all_reduce"},
+          {"cat", "comm"},
+          {"ph", "X"},
+          {"ts", begin},
+          {"dur", took},
+          {"tid", thread},
           {"args", {{"exchange", number}}}};
 }
 json kernel(double begin, double took) {

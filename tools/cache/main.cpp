@@ -23,7 +23,9 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--dir") ++i;
     else if (argv[i][0] != '-')
-      return app.get_subcommands([&](const CLI::App* c) { return c->get_name() == argv[i]; }).empty() ? argv[i] : "";
+      return app.get_subcommands([&](const CLI::App* c) { return c->get_name() == argv[i]; }).empty()
+                 ? argv[i]
+                 : "";
   }
   return "";
 }

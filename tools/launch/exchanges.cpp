@@ -68,14 +68,15 @@ std::string Exchanges::summary() const {
   for (size_t r = 0; r < sums.size(); ++r) {
     if (!spans_[r].some) continue;
     const double all = std::max(spans_[r].last - spans_[r].first, 1e-3);
-    std::snprintf(line, sizeof line, "rank %zu: %.1f%% of its time in exchanges, %.1f%% waiting for others; last to %lld of %zu\n", r,
-                  100 * sums[r].in / all, 100 * sums[r].waited / all, static_cast<long long>(sums[r].last),
-                  parts_.size());
+    std::snprintf(
+        line, sizeof line,
+        "rank %zu: %.1f%% of its time in exchanges, %.1f%% waiting for others; last to %lld of %zu\n", r,
+        100 * sums[r].in / all, 100 * sums[r].waited / all, static_cast<long long>(sums[r].last),
+        parts_.size());
     text += line;
   }
-  const auto slowest = std::max_element(sums.begin(), sums.end(), [](const Sums& a, const Sums& b) {
-    return a.made_wait < b.made_wait;
-  });
+  const auto slowest = std::max_element(
+      sums.begin(), sums.end(), [](const Sums& a, const Sums& b) { return a.made_wait < b.made_wait; });
   if (sums.size() > 1 && slowest->made_wait >= kLate) {
     std::snprintf(line, sizeof line, "most was waited for rank %zd: %.1f ms\n", slowest - sums.begin(),
                   slowest->made_wait / 1000);
