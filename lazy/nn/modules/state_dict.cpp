@@ -45,7 +45,7 @@ void check_shapes(const std::vector<State::Item>& items, const NamedTensors& sta
 
 void check_names(const IncompatibleKeys& keys, const Site& s) {
   std::string what;
-  if (!keys.missing_keys.empty()) what = "missing: the dictionary lacks " + listed(keys.missing_keys);
+  if (!keys.missing_keys.empty()) what = "the dictionary lacks " + listed(keys.missing_keys);
   if (!keys.unexpected_keys.empty())
     what += (what.empty() ? "" : "; ") + ("the model has no " + listed(keys.unexpected_keys));
   if (!what.empty()) lazy::detail::fail<Error>("load_state_dict", what, s);

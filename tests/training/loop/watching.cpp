@@ -159,8 +159,10 @@ BOOST_AUTO_TEST_CASE(event_files) {
   std::ofstream(folder / "x.png", std::ios::binary) << field(image, 4).bytes;
   check::same(read_png(folder / "x.png"), picture);
   THROWS(IoError, EventWriter("/dev/null/x"), "EventWriter: cannot make /dev/null/x: Not a directory");
-  THROWS(DtypeError, events.add_image("x", ones({2, 2}), 1),
-         "add_image: a picture is uint8 or uint16, not float32");
+  THROWS(
+      DtypeError, events.add_image("x", ones({2, 2}), 1),
+      "add_image: a picture is uint8 or uint16, not float32: of numbers from 0 to 1 (x * 255).astype(uint8) "
+      "makes one");
 }
 
 // On a disk that is full for a while: what add_scalar() returned for is there to be read, and nothing else.

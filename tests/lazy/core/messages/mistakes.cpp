@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(networks) {
   MISTAKE("SGD", WORDS("-1"), optim::SGD(linear.parameters(), -1.0));
   MISTAKE("load_state_dict", WORDS("weight", "[2, 4]", "[3, 4]"),
           linear.load_state_dict(nn::Linear(4, 3).state_dict()));
-  MISTAKE("load_state_dict", WORDS("missing", "bias"),
+  MISTAKE("load_state_dict", WORDS("lacks", "bias"),
           linear.load_state_dict(nn::Linear(4, 2, {.bias = false}).state_dict()));
 }
 
@@ -227,8 +227,7 @@ BOOST_AUTO_TEST_CASE(files) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_and_settings) {
-  MISTAKE("", WORDS("out of memory", "GiB", "[300000, 300000]"),
-          (ones({300000, 300000}) + arange(300000)).eval());
+  MISTAKE("", WORDS("memory", "GiB", "[300000, 300000]"), (ones({300000, 300000}) + arange(300000)).eval());
   MISTAKE("", WORDS("LAZY_NUM_THREAD", "did you mean LAZY_NUM_THREADS"), config::set("LAZY_NUM_THREAD", "2"));
   MISTAKE("", WORDS("LAZY_NUM_THREADS", "many", "an integer from 0"),
           config::set("LAZY_NUM_THREADS", "many"));
