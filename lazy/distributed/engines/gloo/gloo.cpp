@@ -5,9 +5,11 @@
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -46,9 +48,34 @@ class GatheringStore final : public gloo::rendezvous::Store {
   std::vector<std::string> all_;
 };
 
+/// Holds SIGPIPE back from the calling thread, and from those that begin meanwhile: Gloo writes to sockets
+/// whose other end may be gone, by which the signal would end this rank, too.
+class WithoutSigpipe {
+ public:
+  WithoutSigpipe() noexcept {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  WithoutSigpipe(const WithoutSigpipe&) = delete;
+  ~WithoutSigpipe() {
+    const timespec now{};
+    if (!was_pending_) sigtimedwait(&pipe_, nullptr, &now);  // what came meanwhile is not the program's
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_, before_;
+  bool was_pending_;
+};
+
 class Gloo final : public Engine {
  public:
   explicit Gloo(const EngineRequest& r) : context_(r.rank, r.size) {
+    const WithoutSigpipe scope;
     gloo::transport::tcp::attr attr(r.host);
     std::shared_ptr<gloo::transport::Device> device = gloo::transport::tcp::CreateDevice(attr);
     context_.setTimeout(kForever);
@@ -58,6 +85,7 @@ class Gloo final : public Engine {
     received_.resize(static_cast<size_t>(r.size));
   }
   ~Gloo() override {
+    const WithoutSigpipe scope;
     try {
       context_.closeConnections();
     } catch (const std::exception&) {}  // they are closed already
@@ -68,6 +96,7 @@ class Gloo final : public Engine {
 
   void exchange(const Announcement& own, std::span<const Outgoing> out, std::span<const Incoming> in,
                 const CheckAnnouncement& check) override {
+    const WithoutSigpipe scope;
     std::vector<Announcement> announced(out.size(), own), theirs(in.size());
     std::vector<std::unique_ptr<UnboundBuffer>> words, data, heard, got(in.size());
     try {
