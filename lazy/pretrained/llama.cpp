@@ -1,4 +1,6 @@
 // Llama and what has its structure: Mistral, Qwen2, Phi-3.
+#include <algorithm>
+
 #include "lazy/pretrained/common.hpp"
 
 namespace lazy::pretrained {
@@ -11,6 +13,7 @@ struct RopeName {
   const char* name;
   RopeType type;
 };
+// The first name of a type is the one that is written.
 constexpr RopeName kRopes[] = {{"default", RopeType::none},    {"linear", RopeType::linear},
                                {"dynamic", RopeType::dynamic}, {"llama3", RopeType::llama3},
                                {"yarn", RopeType::yarn},       {"longrope", RopeType::longrope},
@@ -107,10 +110,9 @@ models::LlamaConfig llama_config(const ConfigFile& c) {
   return r;
 }
 
-nlohmann::ordered_json rope_json(const models::RopeScaling& r) {
+nlohmann::ordered_json rope_json(const models::RopeScaling& r, const char* type_key) {
   nlohmann::ordered_json j;
-  for (const RopeName& row : kRopes)
-    if (row.type == r.type) j["rope_type"] = row.name;
+  j[type_key] = std::ranges::find(kRopes, r.type, &RopeName::type)->name;
   if (r.type != RopeType::longrope || r.original_max_position_embeddings == 0) j["factor"] = r.factor;
   if (r.original_max_position_embeddings > 0 && r.type != RopeType::longrope)
     j["original_max_position_embeddings"] = r.original_max_position_embeddings;
@@ -203,8 +205,12 @@ Saved saved(const Llama& m) {
   j["rope_theta"] = c.rope_theta;
   if (c.rope_scaling.type == RopeType::longrope && c.rope_scaling.original_max_position_embeddings > 0)
     j["original_max_position_embeddings"] = c.rope_scaling.original_max_position_embeddings;
-  if (std::string_view(kind) == "phi3") r.joins = phi3_joins();
-  if (c.rope_scaling.type != RopeType::none) j["rope_scaling"] = rope_json(c.rope_scaling);
+  if (std::string_view(kind) == "phi3") {
+    r.joins = phi3_joins();
+    j["pad_token_id"] = nullptr;  // transformers' is that of a vocabulary of 32,064, which this need not be
+  }
+  if (c.rope_scaling.type != RopeType::none)
+    j["rope_scaling"] = rope_json(c.rope_scaling, std::string_view(kind) == "phi3" ? "type" : "rope_type");
   j["hidden_act"] = name_of(c.hidden_act);
   if (c.sliding_window > 0) j["sliding_window"] = c.sliding_window;
   if (std::string_view(kind) == "llama") {

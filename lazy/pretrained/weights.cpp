@@ -113,7 +113,7 @@ class Match {
  public:
   Match(const Weights& w, const Layout& l, const Members& m, const Site& s)
       : weights_(w), layout_(l), site_(s) {
-    for (const Members::Item& item : m.items) rows_.emplace(item.name, rows_of(item.tensor->shape(s)));
+    for (const Members::Item& item : m.items) rows_.emplace(item.name, first_extent(item.tensor->shape(s)));
     for (const auto& [name, t] : w.tensors) {
       if (is_ignored(name, l.ignored)) continue;
       std::string here = renamed(name, l.renames);
@@ -164,7 +164,7 @@ class Match {
   const std::vector<std::string>& twice() const { return twice_; }
 
  private:
-  static int64_t rows_of(const Shape& s) { return s.empty() ? 0 : s[0]; }
+  static int64_t first_extent(const Shape& s) { return s.empty() ? 0 : s[0]; }
   /// Returns the rows that the name is of a whole of the file. Of a whole with other rows than the model's
   /// parts have together, the last part gets what is left, so that its shape is told as another one.
   std::optional<Piece> part_of(const Join& j, const std::string& name) {
@@ -175,7 +175,7 @@ class Match {
     const Tensor* const whole = take(before + j.whole);
     if (!whole) return {};
     Piece piece{*whole, 0, whole->shape(site_)};
-    const int64_t all = rows_of(piece.shape);
+    const int64_t all = first_extent(piece.shape);
     for (auto p = j.parts.begin(); p != part; ++p) piece.first += rows(before + *p);
     piece.first = std::min(piece.first, all);
     const bool last = part + 1 == j.parts.end();

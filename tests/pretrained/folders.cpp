@@ -119,6 +119,9 @@ BOOST_AUTO_TEST_CASE(rows_of_one_matrix_are_several_of_the_model) {
   BOOST_TEST((file.at("model.layers.1.self_attn.qkv_proj.weight").shape() == Shape{16, 8}));
   BOOST_TEST((file.at("model.layers.1.mlp.gate_up_proj.weight").shape() == Shape{24, 8}));
   BOOST_TEST(!file.contains("model.layers.1.mlp.up_proj.weight"));
+  // transformers takes these three and no more.
+  BOOST_TEST(nlohmann::json::parse(read(folder.path() / "config.json")).at("rope_scaling").dump() ==
+             R"({"long_factor":[3.0,4.0],"short_factor":[1.0,2.0],"type":"longrope"})");
   pretrained::Model model = pretrained::load(folder.path());
   BOOST_TEST(model.architecture() == "Phi3ForCausalLM");
   BOOST_TEST(all(model({{"input_ids", kIds}}).at("logits") == llama(kIds)).item<bool>());
