@@ -97,22 +97,6 @@ std::pair<Tensor, std::vector<Tensor>> value_and_grad_of(const TensorFunction& f
   return Pullback::with_gradients("grad", f, x, s);
 }
 
-std::pair<Tensor, Tensor> jvp(const TensorFunction& f, const std::vector<Tensor>& x,
-                              const std::vector<Tensor>& tangents, Site s) {
-  check_directions("jvp", x, tangents, s);
-  const Pullback p = Pullback::of("jvp", f, x, s);
-  // The pullback is linear in its gradient u: the derivative of <pullback(u), tangents> by u is J tangents,
-  // whatever u is, and what was computed of u is not needed.
-  const Handle& value = p.value.handle();
-  const bool alone = p.alone();
-  const auto along = [&](const std::vector<Tensor>& u) {
-    return inner_product(p(Arg(u[0], s)), tangents, s);
-  };
-  Tensor u(constant(0, value->dtype, value->shape, value, s));
-  Tensor derivative = value_and_grad_of(along, {u}, s).second[0];
-  return {alone ? stop_gradient(Arg(p.value, s)) : p.value, std::move(derivative)};
-}
-
 std::pair<Tensor, std::vector<Tensor>> hessian_vector(const TensorFunction& f, const std::vector<Tensor>& x,
                                                       const std::vector<Tensor>& v, Site s) {
   check_directions("hessian_vector", x, v, s);

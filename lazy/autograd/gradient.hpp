@@ -21,7 +21,7 @@ namespace lazy {
 
 using TensorFunction = std::function<Tensor(const std::vector<Tensor>&)>;
 
-class LinearMap;  // linearize.hpp
+class LinearMap;  // linearize.hpp, which has jvp(), too
 
 /// Holds a function's value at some tensors, and what its derivative there does to gradients.
 class Pullback {
@@ -37,12 +37,10 @@ class Pullback {
   friend Pullback vjp(const TensorFunction&, const std::vector<Tensor>&, Site);
   friend std::pair<Tensor, std::vector<Tensor>> value_and_grad_of(const TensorFunction&,
                                                                   const std::vector<Tensor>&, Site);
-  friend std::pair<Tensor, Tensor> jvp(const TensorFunction&, const std::vector<Tensor>&,
-                                       const std::vector<Tensor>&, Site);
   friend std::pair<Tensor, std::vector<Tensor>> hessian_vector(const TensorFunction&,
                                                                const std::vector<Tensor>&,
                                                                const std::vector<Tensor>&, Site);
-  friend std::pair<Tensor, LinearMap> linearize(const TensorFunction&, const std::vector<Tensor>&, Site);
+  friend class LinearMap;
   /// Does what vjp() does; `op` is the function that errors name.
   static Pullback of(const char* op, const TensorFunction& f, const std::vector<Tensor>& x, const Site&);
   /// Returns f(x), of one element, and its gradients; `op` is the function that errors name.

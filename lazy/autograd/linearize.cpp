@@ -16,14 +16,14 @@ struct LinearMap::Kept {
   bool alone = false;             // nobody else differentiates by what is kept
 };
 
-std::pair<Tensor, LinearMap> linearize(const TensorFunction& f, const std::vector<Tensor>& x, Site s) {
-  const Pullback p = Pullback::of("linearize", f, x, s);
+std::pair<Tensor, LinearMap> LinearMap::of(const char* op, const TensorFunction& f,
+                                           const std::vector<Tensor>& x, const Site& s) {
+  const Pullback p = Pullback::of(op, f, x, s);
   const auto kept = std::make_shared<LinearMap::Kept>();
   const Handle& value = p.value.handle();
   kept->alone = p.alone();
   kept->x = x;
-  kept->u = separate_leaf(
-      Operand("linearize", Arg(Tensor(constant(0, value->dtype, value->shape, value, s)), s)), s);
+  kept->u = separate_leaf(Operand(op, Arg(Tensor(constant(0, value->dtype, value->shape, value, s)), s)), s);
   {
     const enable_grad scope;
     kept->pulled = p(Arg(Tensor(kept->u), s));
@@ -31,6 +31,17 @@ std::pair<Tensor, LinearMap> linearize(const TensorFunction& f, const std::vecto
   LinearMap map;
   map.kept_ = kept;
   return {kept->alone ? stop_gradient(Arg(p.value, s)) : p.value, std::move(map)};
+}
+
+std::pair<Tensor, LinearMap> linearize(const TensorFunction& f, const std::vector<Tensor>& x, Site s) {
+  return LinearMap::of("linearize", f, x, s);
+}
+
+std::pair<Tensor, Tensor> jvp(const TensorFunction& f, const std::vector<Tensor>& x,
+                              const std::vector<Tensor>& tangents, Site s) {
+  check_directions("jvp", x, tangents, s);  // before f is called
+  const auto [value, map] = LinearMap::of("jvp", f, x, s);
+  return {value, map(tangents, s)};
 }
 
 Tensor LinearMap::operator()(const std::vector<Tensor>& v, Site s) const {

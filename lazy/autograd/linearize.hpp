@@ -20,6 +20,11 @@ class LinearMap {
 
  private:
   friend std::pair<Tensor, LinearMap> linearize(const TensorFunction&, const std::vector<Tensor>&, Site);
+  friend std::pair<Tensor, Tensor> jvp(const TensorFunction&, const std::vector<Tensor>&,
+                                       const std::vector<Tensor>&, Site);
+  /// Does what linearize() does; `op` is the function that errors name.
+  static std::pair<Tensor, LinearMap> of(const char* op, const TensorFunction&, const std::vector<Tensor>&,
+                                         const Site&);
   struct Kept;
   std::shared_ptr<const Kept> kept_;
 };
