@@ -147,18 +147,6 @@ View& View::operator=(Arg v) && {
   write(kWrite, v);
   return *this;
 }
-View& View::operator+=(Arg v) && { return update("add", "+=", lazy::add, v); }
-View& View::operator-=(Arg v) && { return update("subtract", "-=", lazy::subtract, v); }
-View& View::operator*=(Arg v) && { return update("multiply", "*=", lazy::multiply, v); }
-View& View::operator/=(Arg v) && { return update("divide", "/=", lazy::divide, v); }
-View& View::operator%=(Arg v) && { return update("remainder", "%=", lazy::remainder, v); }
-View& View::operator&=(Arg v) && { return update("bitwise_and", "&=", lazy::bitwise_and, v); }
-View& View::operator|=(Arg v) && { return update("bitwise_or", "|=", lazy::bitwise_or, v); }
-View& View::operator^=(Arg v) && { return update("bitwise_xor", "^=", lazy::bitwise_xor, v); }
-View& View::operator<<=(Arg v) && { return update("bitwise_left_shift", "<<=", lazy::bitwise_left_shift, v); }
-View& View::operator>>=(Arg v) && {
-  return update("bitwise_right_shift", ">>=", lazy::bitwise_right_shift, v);
-}
 
 // Writing what one tensor selects
 
@@ -257,25 +245,30 @@ Selection& Selection::operator=(Arg v) && {
   write(kWrite, v);
   return *this;
 }
-Selection& Selection::operator+=(Arg v) && { return update("add", "+=", lazy::add, v); }
-Selection& Selection::operator-=(Arg v) && { return update("subtract", "-=", lazy::subtract, v); }
-Selection& Selection::operator*=(Arg v) && { return update("multiply", "*=", lazy::multiply, v); }
-Selection& Selection::operator/=(Arg v) && { return update("divide", "/=", lazy::divide, v); }
-Selection& Selection::operator%=(Arg v) && { return update("remainder", "%=", lazy::remainder, v); }
-Selection& Selection::operator&=(Arg v) && { return update("bitwise_and", "&=", lazy::bitwise_and, v); }
-Selection& Selection::operator|=(Arg v) && { return update("bitwise_or", "|=", lazy::bitwise_or, v); }
-Selection& Selection::operator^=(Arg v) && { return update("bitwise_xor", "^=", lazy::bitwise_xor, v); }
 Selection& Selection::clamp_(Arg low, Arg high) && {
   const Site s = low.site();
   const Tensor r = lazy::clip(Arg(read(s).handle(), s), std::move(low), std::move(high));
   write(kWrite, Arg(r.handle(), s));
   return *this;
 }
-Selection& Selection::operator<<=(Arg v) && {
-  return update("bitwise_left_shift", "<<=", lazy::bitwise_left_shift, v);
-}
-Selection& Selection::operator>>=(Arg v) && {
-  return update("bitwise_right_shift", ">>=", lazy::bitwise_right_shift, v);
-}
+
+// Each has the function that errors name as it was typed: x(0) += y.
+#define LAZY_UPDATE(Class, symbol, function) \
+  Class& Class::operator symbol(Arg v)&& { return update(#function, #symbol, lazy::function, v); }
+#define LAZY_UPDATES(Class)                   \
+  LAZY_UPDATE(Class, +=, add)                 \
+  LAZY_UPDATE(Class, -=, subtract)            \
+  LAZY_UPDATE(Class, *=, multiply)            \
+  LAZY_UPDATE(Class, /=, divide)              \
+  LAZY_UPDATE(Class, %=, remainder)           \
+  LAZY_UPDATE(Class, &=, bitwise_and)         \
+  LAZY_UPDATE(Class, |=, bitwise_or)          \
+  LAZY_UPDATE(Class, ^=, bitwise_xor)         \
+  LAZY_UPDATE(Class, <<=, bitwise_left_shift) \
+  LAZY_UPDATE(Class, >>=, bitwise_right_shift)
+LAZY_UPDATES(View)
+LAZY_UPDATES(Selection)
+#undef LAZY_UPDATES
+#undef LAZY_UPDATE
 
 }  // namespace lazy
