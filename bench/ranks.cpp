@@ -46,9 +46,13 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-/// Trains, and writes the median of a step's milliseconds to a pipe.
+struct Measured {
+  double ms = 0, wait_ms = 0, sent_mb = 0, peak_mb = 0;  // of a step; the median, means
+};
+
+/// Trains, and returns what a step took.
 template <class Model, class Loss>
-void train(Model& model, const Asked& asked, Loss&& loss_of, int out) {
+Measured train(Model& model, const Asked& asked, Loss&& loss_of) {
   std::unique_ptr<distributed::DataParallel> parallel;
   std::unique_ptr<distributed::ZeroOptimizer> zero;
   std::unique_ptr<optim::Optimizer> plain;
@@ -75,42 +79,34 @@ void train(Model& model, const Asked& asked, Loss&& loss_of, int out) {
     if (i >= 5) times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
   }
   const Metrics m = metrics();
-  const double numbers[] = {median(times), static_cast<double>(m.collective_wait_ns) / 1e6 / asked.steps,
-                            static_cast<double>(m.collective_bytes) / 1e6 / asked.steps,
-                            static_cast<double>(m.bytes_peak) / 1e6};
-  if (::write(out, numbers, sizeof numbers) != sizeof numbers) std::abort();
+  return {median(times), static_cast<double>(m.collective_wait_ns) / 1e6 / asked.steps,
+          static_cast<double>(m.collective_bytes) / 1e6 / asked.steps,
+          static_cast<double>(m.bytes_peak) / 1e6};
 }
 
-void run_rank(const Asked& asked, int out) {
+Measured run_rank(const Asked& asked) {
   distributed::init();
   manual_seed(1);
+  Measured measured;
   if (asked.model == "resnet") {
     models::ResNet model = models::resnet18(100);
     const Tensor x = randn({8, 3, 96, 96}).eval(), y = arange(0, 8).eval();
-    train(
-        model, asked, [&](auto& m) { return cross_entropy(m(x), y); }, out);
+    measured = train(model, asked, [&](auto& m) { return cross_entropy(m(x), y); });
   } else if (asked.model == "gpt") {
     models::GPT2 model(
         {.vocab_size = 4096, .n_positions = 256, .n_embd = 384, .n_layer = 6, .n_head = 6, .dropout = 0});
     const Tensor x = (arange(0, 4 * 128) % 4096).reshape({4, 128}).eval();
-    train(
-        model, asked,
-        [&](auto& m) {
-          return cross_entropy(m(x).reshape({-1, 4096}), x.reshape({-1}));
-        },
-        out);
+    measured = train(model, asked, [&](auto& m) {
+      return cross_entropy(m(x).reshape({-1, 4096}), x.reshape({-1}));
+    });
   } else {
     Mlp model;
     const Tensor x = randn({128, 1024}).eval(), y = (arange(0, 128) % 10).eval();
-    train(
-        model, asked, [&](auto& m) { return cross_entropy(m(x), y); }, out);
+    measured = train(model, asked, [&](auto& m) { return cross_entropy(m(x), y); });
   }
   distributed::finalize();
+  return measured;
 }
-
-struct Measured {
-  double ms = 0, wait_ms = 0, sent_mb = 0, peak_mb = 0;
-};
 
 /// Runs as many ranks, each on a core, and returns what rank 0 measured.
 Measured run(int ranks, char** argv) {
@@ -142,11 +138,7 @@ Measured run(int ranks, char** argv) {
 
 /// Runs as a rank that somebody else has started; rank 0 prints what it measured.
 void run_launched(const Asked& asked) {
-  int ends[2];
-  if (::pipe(ends)) std::abort();
-  run_rank(asked, ends[1]);
-  Measured m;
-  if (::read(ends[0], &m, sizeof m) != sizeof m) std::abort();
+  const Measured m = run_rank(asked);
   if (std::getenv("RANK")[0] == '0')
     std::printf("%s: %s ranks %.1f ms a step; waits %.1f ms, sends %.1f MB a step; peak %.0f MB\n",
                 asked.model.c_str(), std::getenv("WORLD_SIZE"), m.ms, m.wait_ms, m.sent_mb, m.peak_mb);
@@ -166,7 +158,10 @@ int main(int argc, char** argv) {
     else if (option == "--engine") ::setenv("LAZY_COMM", value.c_str(), 1);
     else return std::fprintf(stderr, "bench_ranks: no option %s\n", option.c_str()), 2;
   }
-  if (const char* const out = std::getenv("BENCH_OUT")) return run_rank(asked, std::atoi(out)), 0;
+  if (const char* const out = std::getenv("BENCH_OUT")) {
+    const Measured m = run_rank(asked);
+    return ::write(std::atoi(out), &m, sizeof m) == sizeof m ? 0 : 1;
+  }
   if (std::getenv("RANK")) return run_launched(asked), 0;
   for (int round = 0; round < 3; ++round) {
     const Measured one = run(1, argv), many = run(asked.ranks, argv);

@@ -112,8 +112,6 @@ ValueId side(Expressions& x, Building& b, Region& r, uint32_t v) {
   return value;
 }
 
-}  // namespace
-
 /// Returns the dimension of a product that has its rows: the last but one, or, where that has one row, the
 /// last of the batch if the right side is the same for all of it.
 int row_dim(const Shape& product, const Shape& right) {
@@ -124,6 +122,8 @@ int row_dim(const Shape& product, const Shape& right) {
   const int there = i - (product.size() - right.size());
   return i < 0 || (there >= 0 && right[there] != 1) ? m : i;
 }
+
+}  // namespace
 
 // Lowers a product over (k, batch..., m, n): k is summed; m and n stay dimensions even where their extent is
 // 1, in which case it is m that has it. So the lanes, along n, have work wherever there is any, and m merges

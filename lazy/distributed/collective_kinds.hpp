@@ -20,6 +20,8 @@ enum class Kind : uint8_t {
 };
 inline constexpr int kKinds = 9;
 
+/// True for a message from one rank to another, which are at it alone.
+inline bool is_pair(Kind k) { return k == Kind::send || k == Kind::recv; }
 inline const char* name_of(Kind k) {
   constexpr const char* kNames[kKinds] = {"all_reduce", "all_gather", "reduce_scatter",
                                           "broadcast",  "all_to_all", "barrier",

@@ -30,8 +30,6 @@ constexpr profile::Kind kExchange{nullptr,
                                     {"elements", profile::Type::integer},
                                     {"at", profile::Type::text}}}};
 
-bool is_pair(Kind k) { return k == Kind::send || k == Kind::recv; }
-
 /// Returns what ranks have in common that are at one collective, in 53 bits, which JSON keeps.
 int64_t common_number(const Announcement& a, int rank, const std::vector<int>& members) {
   uint64_t h = mix(mix(a.members, a.sequence), static_cast<uint64_t>(a.group));
@@ -48,9 +46,7 @@ std::string described(int rank, const Announcement& a) {
 }
 
 /// True where ranks may call from lines of their own: nothing of theirs is combined.
-bool may_differ_in_line(Kind k) {
-  return k == Kind::broadcast || k == Kind::barrier || k == Kind::send || k == Kind::recv;
-}
+bool may_differ_in_line(Kind k) { return k == Kind::broadcast || k == Kind::barrier || is_pair(k); }
 
 bool agree(const Announcement& a, const Announcement& b) {
   const bool pair = static_cast<Kind>(a.kind) == Kind::recv && static_cast<Kind>(b.kind) == Kind::send;

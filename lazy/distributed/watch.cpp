@@ -41,11 +41,10 @@ std::string doing(const Status& s) {
 
 /// True if both are at one exchange, which goes on by itself.
 bool at_the_same(const Status& a, const Status& b) {
-  const auto pair = [](const Status& s) {
-    return static_cast<Kind>(s.kind) == Kind::send || static_cast<Kind>(s.kind) == Kind::recv;
-  };
-  if (a.group != b.group || a.sequence != b.sequence || pair(a) != pair(b)) return false;
-  return !pair(a) || a.kind != b.kind;
+  const bool pair = is_pair(static_cast<Kind>(a.kind));
+  if (a.group != b.group || a.sequence != b.sequence || pair != is_pair(static_cast<Kind>(b.kind)))
+    return false;
+  return !pair || a.kind != b.kind;
 }
 
 /// Returns the ranks that wait for each other in a circle, each in another exchange than the next one, of

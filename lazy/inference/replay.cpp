@@ -252,11 +252,11 @@ struct Replayer::All {
   /// Records a call, and for images others that compute with them in other ways; returns the fastest one.
   std::shared_ptr<Plan> record_fastest(const Settings& settings, std::span<const Replayed* const> arguments,
                                        Nodes& nodes, const Site& s) {
-    const uint64_t begun = jit::kept::now();
     auto given = record(settings, arguments, Way::given, s);
     const auto all = nodes.all();
     if (!tries_ways.load(std::memory_order_relaxed) || std::none_of(all.begin(), all.end(), lies_first))
       return given;
+    const uint64_t begun = jit::kept::now();
     const std::shared_ptr<Plan> plans[] = {given, record(settings, arguments, Way::last, s),
                                            record(settings, arguments, Way::transformed, s)};
     const auto run = [&](const std::shared_ptr<Plan>& plan) {
