@@ -7,16 +7,21 @@ namespace lazy::detail {
 /// are literals.
 class Spelled {
  public:
-  Spelled(const char* function, const char* typed) noexcept;
-  ~Spelled();
+  Spelled(const char* function, const char* typed) noexcept
+      : function_(function), typed_(typed), outer_(innermost_) {
+    innermost_ = this;
+  }
+  ~Spelled() { innermost_ = outer_; }
   Spelled(const Spelled&) = delete;
   Spelled& operator=(const Spelled&) = delete;
 
  private:
   friend const char* as_typed(const char*) noexcept;
   const char *function_, *typed_;
-  const Spelled* outer_;
+  const Spelled* const outer_;
+  static inline constinit thread_local const Spelled* innermost_ = nullptr;
 };
+
 /// Returns a function's name as it was typed.
 const char* as_typed(const char* function) noexcept;
 

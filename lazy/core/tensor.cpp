@@ -154,7 +154,8 @@ void Tensor::read(const char* op, jit::Cause cause, DType to, void* out, int64_t
   const int64_t count = lazy::numel(n.shape);
   if (expected >= 0 && count != expected)
     fail<ShapeError>(op, "needs a tensor with one element, not " + to_string(n.shape), s);
-  if (is_int(to) && lazy::is_float(n.dtype) && cause != jit::Cause::truth && op != name_of(to))
+  if (is_int(to) && lazy::is_float(n.dtype) && cause != jit::Cause::truth &&
+      op != std::string_view(name_of(to)))  // int64_t(x) cuts, as C++ does
     fail<DtypeError>(op,
                      std::string("elements of ") + name_of(n.dtype) + " would lose their fractions as " +
                          name_of(to) + ": convert with astype(" + name_of(to) + ") if that is meant",
