@@ -25,6 +25,7 @@ using gloo::transport::UnboundBuffer;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kForever{1'000'000'000};  // who waits is stopped from outside
+constexpr milliseconds kOthersWords{100};        // for what others have announced when one is lost
 constexpr milliseconds kLastWords{2000};         // for what tells others why this rank gives up
 
 /// Hands addresses around while a world is made: what each rank sets is gathered.
@@ -99,6 +100,7 @@ class Gloo final : public Engine {
     const WithoutSigpipe scope;
     std::vector<Announcement> announced(out.size(), own), theirs(in.size());
     std::vector<std::unique_ptr<UnboundBuffer>> words, data, heard, got(in.size());
+    size_t heard_of = 0;  // of `in`: announcements that were waited for
     try {
       for (size_t i = 0; i < out.size(); ++i) {
         announced[i].bytes = out[i].bytes;
@@ -115,6 +117,7 @@ class Gloo final : public Engine {
       }
       for (size_t i = 0; i < in.size(); ++i) {
         wait(*heard[i], in[i].from, true);
+        heard_of = i + 1;
         hear(theirs[i], in[i], check);
         uint64_t& slot = received_[static_cast<size_t>(in[i].from)];
         got[i] = context_.createUnboundBuffer(in[i].data, in[i].bytes);
@@ -128,6 +131,10 @@ class Gloo final : public Engine {
         if (out[i].bytes) wait(*data[i], out[i].to, false);
       }
     } catch (const Stopped&) { throw; } catch (const PeerLost&) {
+      // A rank that finds a difference closes its connections: what others have announced says more.
+      for (size_t i = heard_of; i < heard.size(); ++i) try {
+          if (heard[i]->waitRecv(kOthersWords)) hear(theirs[i], in[i], check);
+        } catch (const ::gloo::IoException&) {}
       throw;
     } catch (...) {
       // An announcement leaves only once its receiver is ready for it.
