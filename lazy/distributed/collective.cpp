@@ -4,6 +4,8 @@
 #include <cstring>
 #include <vector>
 
+#include "jit/backend/backend.hpp"
+#include "jit/backend/buffer.hpp"
 #include "jit/core/bytes.hpp"
 #include "lazy/distributed/communicator.hpp"
 #include "lazy/distributed/sums/combine.hpp"
@@ -36,6 +38,14 @@ int64_t work_elements(const CollectiveAttributes& a, int64_t n, int64_t width) {
     default: return n;
   }
 }
+jit::Op op_of(ReduceOp r) {
+  switch (r) {
+    case ReduceOp::min: return jit::Op::minimum;
+    case ReduceOp::max: return jit::Op::maximum;
+    case ReduceOp::prod: return jit::Op::multiply;
+    default: return jit::Op::add;
+  }
+}
 int64_t filled(const CollectiveAttributes& a, int64_t n) {
   return a.flat && a.of() == Kind::reduce_scatter ? even_share(n, a.ranks) * a.ranks : n;
 }
@@ -48,8 +58,13 @@ CollectiveAttributes attributes_of(const jit::CallSpec& spec) {
 }
 
 Collective::Collective(const CollectiveAttributes& a, std::span<const Meta> operands, const Site& site,
-                       Communicator& c)
-    : attributes_(a), all_(c), members_(c.members(a.group)), ranks_(static_cast<int>(members_.size())) {
+                       Communicator& c, jit::Backend& memory)
+    : attributes_(a),
+      all_(c),
+      memory_(memory),
+      at_(c.place_of(memory)),
+      members_(c.members(a.group)),
+      ranks_(static_cast<int>(members_.size())) {
   if (attributes_.ranks != ranks_)
     throw CommunicationError("recorded in a group of " + std::to_string(attributes_.ranks) +
                              ", run in one of " + std::to_string(ranks_));
@@ -63,6 +78,7 @@ Collective::Collective(const CollectiveAttributes& a, std::span<const Meta> oper
   own_.elements = static_cast<uint64_t>(given_);
   own_.kind = a.kind, own_.reduction = a.reduction, own_.root = a.root, own_.group = a.group;
   own_.dtype = static_cast<int32_t>(type_);
+  own_.place = at_.carrier ? at_.number : 0;
   for (const Meta& m : operands) {
     sizes_.push_back(numel(m.shape));
     own_.shapes = mix(own_.shapes, static_cast<uint64_t>(m.shape.size()));
@@ -81,23 +97,34 @@ void Collective::pack(const char* const* in, char* work) {
   // This rank's values lie in their place among those that are gathered.
   int64_t at = attributes_.of() == Kind::all_gather ? count_ * me_ : 0;
   for (size_t i = 0; i < sizes_.size(); ++i) {
-    std::memcpy(this->work(at), in[i], bytes(sizes_[i]));
+    if (sizes_[i]) memory_.copy(this->work(at), in[i], bytes(sizes_[i]));
     at += sizes_[i];
   }
-  if (count_ > given_) std::memset(this->work(given_), 0, bytes(count_ - given_));
+  if (count_ > given_) {
+    const std::string zeros(bytes(count_ - given_), '\0');
+    memory_.write(this->work(given_), zeros.data(), zeros.size());
+  }
+  place(work);
+}
+
+void Collective::place(char* work) {
+  work_ = work;
+  if (at_.carrier) packed_ = at_.carrier->mark();
 }
 
 void Collective::unpack(std::span<const Meta> outputs, char* const* out) const {
   const char* from = work_;
+  if (at_.carrier) at_.carrier->lead();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const size_t n = bytes_of(outputs[i].shape, type_);
-    if (out[i]) std::memcpy(out[i], from, n);
+    if (out[i] && n) memory_.copy(out[i], from, n);
     from += n;
   }
 }
 
 void Collective::run() {
   const Communicator::Flight flight(all_, own_, members_);
+  if (at_.carrier) at_.carrier->follow(packed_);
   switch (attributes_.of()) {
     case Kind::all_reduce: return all_reduce();
     case Kind::all_gather: return gather();
@@ -126,7 +153,12 @@ void Collective::exchange(std::vector<Outgoing> out, std::vector<Incoming> in) {
             [&](const Outgoing& a, const Outgoing& b) { return distance(a.to) < distance(b.to); });
   for (Outgoing& o : out) o.to = world_rank(o.to);
   for (Incoming& i : in) i.from = world_rank(i.from);
-  all_.exchange(own_, out, in);
+  all_.exchange(at_, own_, out, in);
+}
+
+void Collective::copy(char* to, const char* from, int64_t elements) const {
+  if (at_.carrier) at_.carrier->copy(to, from, bytes(elements));
+  else std::memcpy(to, from, bytes(elements));
 }
 
 /// Gathers `length` elements of each rank, of which this rank's are at `own`, behind the packed operands,
@@ -142,7 +174,9 @@ void Collective::combine(const std::vector<Outgoing>& out, const char* own, int6
     if (r != me_) in.push_back({r, part, bytes(length)});
   }
   exchange(out, in);
-  combine_ranks(type_, attributes_.how(), parts, to, length);
+  if (!at_.carrier) return combine_ranks(type_, attributes_.how(), parts, to, length);
+  copy(work(count_ + length * me_), own, length);
+  at_.carrier->combine(type_, op_of(attributes_.how()), work(count_), ranks_, length, to);
 }
 
 void Collective::all_reduce() {
@@ -153,7 +187,7 @@ void Collective::all_reduce() {
     // The sum is behind all parts: others may still read what was packed.
     char* const sum = work(count_ * (ranks_ + 1));
     combine(out, work(0), count_, sum);
-    std::memcpy(work(0), sum, bytes(count_));
+    copy(work(0), sum, count_);
     return;
   }
   for (int r = 0; r < ranks_; ++r)
@@ -177,7 +211,7 @@ void Collective::scatter() {
   // Others may still read the parts that were packed, but no rank reads another's own.
   char* const own = work(begin_of(me_));
   combine(out, own, length_of(me_), own);
-  if (me_) std::memcpy(work(0), own, bytes(length_of(me_)));
+  if (me_) copy(work(0), own, length_of(me_));
 }
 
 void Collective::gather() {
@@ -210,8 +244,8 @@ void Collective::turn() {
     in.push_back({r, work(count_ + part * r), bytes(part)});
   }
   exchange(std::move(out), std::move(in));
-  std::memcpy(work(count_ + part * me_), work(part * me_), bytes(part));
-  std::memcpy(work(0), work(count_), bytes(count_));
+  copy(work(count_ + part * me_), work(part * me_), part);
+  copy(work(0), work(count_), count_);
 }
 
 void Collective::shift() {
@@ -219,16 +253,27 @@ void Collective::shift() {
   const int to = around(me_ + attributes_.root), from = around(me_ - attributes_.root);
   if (to != me_) {
     exchange({{to, work(0), bytes(count_)}}, {{from, work(count_), bytes(count_)}});
-    std::memcpy(work(0), work(count_), bytes(count_));
+    copy(work(0), work(count_), count_);
   }
 }
 
-// Two ranks alone take part: the receiver checks.
+// Two ranks alone take part: the receiver checks. Devices carry nothing before both have.
 void Collective::send() {
-  all_.exchange(own_, std::vector<Outgoing>{{world_rank(attributes_.root), work(0), bytes(count_)}}, {});
+  const int to = world_rank(attributes_.root);
+  std::vector<Incoming> in;
+  if (at_.carrier) in.push_back({to, nullptr, 0});
+  all_.exchange(at_, own_, std::vector<Outgoing>{{to, work(0), bytes(count_)}}, in);
 }
 void Collective::receive() {
-  all_.exchange(own_, {}, std::vector<Incoming>{{world_rank(attributes_.root), work(0), bytes(count_)}});
+  const int from = world_rank(attributes_.root);
+  std::vector<Outgoing> out;
+  if (at_.carrier) out.push_back({from, nullptr, 0});
+  all_.exchange(at_, own_, out, std::vector<Incoming>{{from, work(0), bytes(count_)}});
+}
+
+bool carries_device(const jit::CallSpec&, jit::Backend& device) {
+  Communicator* const c = communicator();
+  return c && c->place_of(device).carrier;
 }
 
 size_t collective_workspace(const jit::CallSpec& spec, std::span<const Meta> operands) {
@@ -253,17 +298,24 @@ void run_collective(const CallRun& r) {
   const std::span<const Meta> operands = a.of() == Kind::recv ? r.outputs : r.operands;
   if (a.when() == Phase::wait) {
     uint64_t ticket = 0;
-    std::memcpy(&ticket, r.in[0], sizeof ticket);
+    r.backend.read(&ticket, r.in[0], sizeof ticket);
     return c->wait(ticket, r.outputs, r.out);
   }
   if (a.when() == Phase::start) {
-    const uint64_t ticket = c->start(std::make_unique<Collective>(a, operands, r.site, *c), r.in);
-    if (r.out[0]) std::memcpy(r.out[0], &ticket, sizeof ticket);
+    const uint64_t ticket =
+        c->start(std::make_unique<Collective>(a, operands, r.site, *c, r.backend), r.in);
+    if (r.out[0]) r.backend.write(r.out[0], &ticket, sizeof ticket);
     return;
   }
-  Collective collective(a, operands, r.site, *c);
-  if (a.of() == Kind::recv) collective.place(r.workspace);
-  else collective.pack(r.in, r.workspace);
+  Collective collective(a, operands, r.site, *c, r.backend);
+  jit::BufferRef own;  // devices have no work memory of the call's
+  char* work = r.workspace;
+  if (jit::Backend* const device = collective.device()) {
+    own = jit::BufferRef::allocate(*device, collective.work_bytes());
+    work = static_cast<char*>(own->data());
+  }
+  if (a.of() == Kind::recv) collective.place(work);
+  else collective.pack(r.in, work);
   c->run(collective);
   collective.unpack(r.outputs, r.out);
 }

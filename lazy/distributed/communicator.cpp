@@ -49,9 +49,10 @@ std::string described(int rank, const Announcement& a) {
 bool may_differ_in_line(Kind k) { return k == Kind::broadcast || k == Kind::barrier || is_pair(k); }
 
 bool agree(const Announcement& a, const Announcement& b) {
-  const bool pair = static_cast<Kind>(a.kind) == Kind::recv && static_cast<Kind>(b.kind) == Kind::send;
+  const auto is = [](const Announcement& x, Kind k) { return static_cast<Kind>(x.kind) == k; };
+  const bool pair = (is(a, Kind::recv) && is(b, Kind::send)) || (is(a, Kind::send) && is(b, Kind::recv));
   return a.sequence == b.sequence && a.elements == b.elements && a.dtype == b.dtype && a.group == b.group &&
-         a.shapes == b.shapes && a.members == b.members && a.reduction == b.reduction &&
+         a.shapes == b.shapes && a.members == b.members && a.reduction == b.reduction && a.place == b.place &&
          (pair || (a.kind == b.kind && a.root == b.root)) &&
          (may_differ_in_line(static_cast<Kind>(a.kind)) || std::strcmp(a.line, b.line) == 0);
 }
@@ -123,7 +124,8 @@ void Communicator::drain() noexcept {
   } catch (const std::exception&) {}  // it throws nothing of its own
 }
 
-WorkMemory Communicator::take_memory(size_t bytes) {
+WorkMemory Communicator::take_memory(size_t bytes, jit::Backend* device) {
+  if (device) return {nullptr, 0, jit::BufferRef::allocate(*device, bytes)};
   const std::lock_guard lock(mutex_);
   auto best = free_.end();
   for (auto m = free_.begin(); m != free_.end(); ++m)
@@ -132,7 +134,7 @@ WorkMemory Communicator::take_memory(size_t bytes) {
   if (best == free_.end()) {
     // The oldest goes: memory that fits nothing that comes would be kept for ever.
     if (free_.size() >= kMostFree) free_.erase(free_.begin());
-    return {std::unique_ptr<char[]>(new char[bytes]), bytes};
+    return {std::unique_ptr<char[]>(new char[bytes]), bytes, {}};
   }
   WorkMemory taken = std::move(*best);
   free_.erase(best);
@@ -140,8 +142,8 @@ WorkMemory Communicator::take_memory(size_t bytes) {
 }
 
 uint64_t Communicator::start(std::unique_ptr<Collective> collective, const char* const* in) {
-  WorkMemory memory = take_memory(collective->work_bytes());
-  collective->pack(in, memory.at.get());
+  WorkMemory memory = take_memory(collective->work_bytes(), collective->device());
+  collective->pack(in, memory.at());
   Collective* const c = collective.get();
   const uint64_t number = in_order_.start([c] { c->run(); });
   const std::lock_guard lock(mutex_);
@@ -172,6 +174,7 @@ void Communicator::wait(uint64_t number, std::span<const jit::Meta> outputs, cha
   }
   if (failure) std::rethrow_exception(failure);
   collective->unpack(outputs, out);
+  if (memory.of_device) return;
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(memory));
 }
@@ -249,8 +252,8 @@ void Communicator::explain_losses(std::function<std::string(int)> explain) {
   explain_loss_ = std::move(explain);
 }
 
-void Communicator::exchange(const Announcement& own, std::span<const Outgoing> out,
-                            std::span<const Incoming> in) {
+void Communicator::exchange(const Engine::Place& place, const Announcement& own,
+                            std::span<const Outgoing> out, std::span<const Incoming> in) {
   {
     const std::lock_guard lock(mutex_);
     if (!broken_.empty()) throw CommunicationError("ranks can't exchange anything any more: " + broken_);
@@ -258,6 +261,7 @@ void Communicator::exchange(const Announcement& own, std::span<const Outgoing> o
     for (const Incoming& i : in) unheard_.push_back(i.from);
   }
   for (const Outgoing& o : out) metric::add(MetricCounter::collective_bytes, o.bytes);
+  bool differ = false;
   const auto check = [&](int from, const Announcement& theirs) {
     {
       const std::lock_guard lock(mutex_);
@@ -265,6 +269,7 @@ void Communicator::exchange(const Announcement& own, std::span<const Outgoing> o
       std::erase(unheard_, from);
     }
     if (agree(own, theirs)) return;
+    differ = true;
     throw CommunicationError("ranks do different things: " + described(rank(), own) + "; " +
                              described(from, theirs));
   };
@@ -273,7 +278,13 @@ void Communicator::exchange(const Announcement& own, std::span<const Outgoing> o
     throw CommunicationError(std::string(name_of(static_cast<Kind>(own.kind))) + ": " + why);
   };
   try {
-    engine_->exchange(own, out, in, check);
+    if (!place.carrier) return engine_->exchange(own, out, in, check);
+    struct AtDevice {
+      std::atomic<bool>& flag;
+      explicit AtDevice(std::atomic<bool>& f) : flag(f) { flag.store(true, std::memory_order_relaxed); }
+      ~AtDevice() { flag.store(false, std::memory_order_relaxed); }
+    } at_device(at_device_);
+    engine_->exchange_at(place, own, out, in, check);
   } catch (const Stopped& s) {
     std::function<std::string(const std::vector<int>&)> explain;
     std::string why;
@@ -290,7 +301,7 @@ void Communicator::exchange(const Announcement& own, std::span<const Outgoing> o
       const std::lock_guard lock(mutex_);
       if (!explain_) why = why_;  // another rank of the same circle was stopped first
     }
-    failed(why.empty() ? e.what() : why + "; " + described(rank(), own));
+    failed(differ && why.empty() ? e.what() : (why.empty() ? e.what() : why) + "; " + described(rank(), own));
   }
 }
 

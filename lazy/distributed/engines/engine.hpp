@@ -12,6 +12,11 @@
 #include <utility>
 #include <vector>
 
+namespace lazy::jit {
+class Backend;
+class Carrier;
+}  // namespace lazy::jit
+
 namespace lazy::distributed {
 
 /// Says what a rank is doing: each message begins with it, so that ranks which do different things find out
@@ -23,7 +28,8 @@ struct Announcement {
   uint64_t members = 0;   // a hash of the group's ranks
   uint64_t bytes = 0;     // of the message
   uint64_t address = 0;   // in the sender's memory, where the receiver is to read it; 0: it follows
-  int32_t kind = 0, dtype = 0, reduction = 0, root = 0, group = 0, reserved = 0;
+  int32_t kind = 0, dtype = 0, reduction = 0, root = 0, group = 0;
+  int32_t place = 0;  // 0: the values are in the host's memory; n: on the rank's n-th device
   char line[96] = {};  // the user's, "train.cpp:17", cut
 };
 
@@ -84,6 +90,19 @@ class Engine {
   virtual void stop() noexcept = 0;
   /// Says that this rank takes part in nothing any more: others that wait for it get PeerLost.
   virtual void leave() noexcept {}
+
+  /// Says where a rank's values are that lie in a device's memory, and what carries them from there.
+  struct Place {
+    jit::Carrier* carrier = nullptr;  // null: the engine carries from the host's memory alone
+    int32_t number = 0;               // Announcement::place
+  };
+  virtual Place place_of(jit::Backend&) { return {}; }
+  /// Does what exchange() does with messages in the memory of a place's device, after what its carrier was
+  /// given. Messages go to and come from the same ranks, with no bytes where there is nothing to say.
+  virtual void exchange_at(const Place&, const Announcement& own, std::span<const Outgoing> out,
+                           std::span<const Incoming> in, const CheckAnnouncement& check) {
+    exchange(own, out, in, check);
+  }
 };
 
 /// Gives each rank, while a world is made, what every rank has: one text of each, by rank.

@@ -11,8 +11,10 @@
 
 namespace lazy::test {
 
-/// Returns the engines between processes that can be used here.
+/// Returns the engines between processes that can be used here; the one of LAZY_TEST_ENGINE alone if that is
+/// set, as it is where each process has a GPU.
 inline std::vector<std::string> engines() {
+  if (const char* const only = std::getenv("LAZY_TEST_ENGINE")) return {only};
   std::vector<std::string> all{"tcp", "memory"};
 #ifndef __SANITIZE_THREAD__  // the others' libraries are built without it: it does not see what orders their
                              // threads
