@@ -47,8 +47,8 @@ class Carrier {
   /// done. Throws CommunicationError where a peer or the way to it fails.
   virtual void exchange(int connection, std::span<const Message> out, std::span<const Message> in) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
-  /// Combines `count` values of n elements, which lie one behind the other, from the first to the last: by add
-  /// (integers wrap, 16-bit floats in float32), multiply, minimum or maximum. `to` may be one of them.
+  /// Combines `count` values of n elements, which lie one behind the other, from the first to the last: by
+  /// add (integers wrap, 16-bit floats in float32), multiply, minimum or maximum. `to` may be one of them.
   virtual void combine(DType, Op, const void* values, int count, int64_t n, void* to) = 0;
   /// Has what is under way, and all that comes, throw CarrierStopped soon. Any thread may call it.
   virtual void stop() noexcept = 0;

@@ -302,8 +302,7 @@ void run_collective(const CallRun& r) {
     return c->wait(ticket, r.outputs, r.out);
   }
   if (a.when() == Phase::start) {
-    const uint64_t ticket =
-        c->start(std::make_unique<Collective>(a, operands, r.site, *c, r.backend), r.in);
+    const uint64_t ticket = c->start(std::make_unique<Collective>(a, operands, r.site, *c, r.backend), r.in);
     if (r.out[0]) r.backend.write(r.out[0], &ticket, sizeof ticket);
     return;
   }

@@ -1,4 +1,5 @@
-// Runs collectives, on memory of the host's or of a device that carries messages itself. Internal to lazy/distributed.
+// Runs collectives, on memory of the host's or of a device that carries messages itself. Internal to
+// lazy/distributed.
 #pragma once
 #include <memory>
 #include <span>
@@ -77,8 +78,8 @@ class Collective {
   const CollectiveAttributes attributes_;
   Communicator& all_;
   jit::Backend& memory_;
-  const Engine::Place at_;  // without a carrier: the host's memory
-  uint64_t packed_ = 0;     // a carrier's mark behind what was packed
+  const Engine::Place at_;    // without a carrier: the host's memory
+  uint64_t packed_ = 0;       // a carrier's mark behind what was packed
   std::vector<int> members_;  // of the group, by their ranks in it
   int me_ = -1, ranks_ = 1;
   Announcement own_;

@@ -34,7 +34,7 @@ struct Status {
 /// Holds memory that a collective works on while the program goes on.
 struct WorkMemory {
   std::unique_ptr<char[]> host;
-  size_t bytes = 0;         // of the host's
+  size_t bytes = 0;          // of the host's
   jit::BufferRef of_device;  // in place of it
 
   char* at() const { return of_device ? static_cast<char*>(of_device->data()) : host.get(); }

@@ -1,5 +1,5 @@
-// Implements NCCL's functions (backends/cuda/api/nccl.def) between processes of one machine. A communicator is
-// memory that its ranks share, in which each has a ring of bytes to each other one. What a group sends and
+// Implements NCCL's functions (backends/cuda/api/nccl.def) between processes of one machine. A communicator
+// is memory that its ranks share, in which each has a ring of bytes to each other one. What a group sends and
 // receives is work of its stream, and never ends if the other side doesn't come: like NCCL's kernels it takes
 // an abort.
 #include "backends/cuda/api/nccl.hpp"
@@ -108,7 +108,8 @@ struct Transfer {
   bool is_done() const { return done == sizeof bytes + bytes; }
   /// Moves what can be moved; returns whether anything was.
   bool move() {
-    Ring& ring = comm->shared->rings[sends ? comm->rank * comm->ranks + peer : peer * comm->ranks + comm->rank];
+    Ring& ring =
+        comm->shared->rings[sends ? comm->rank * comm->ranks + peer : peer * comm->ranks + comm->rank];
     const size_t before = done;
     if (done < sizeof bytes) {
       done += sends ? ring.put(reinterpret_cast<char*>(&bytes) + done, sizeof bytes - done)

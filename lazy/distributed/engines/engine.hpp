@@ -29,7 +29,7 @@ struct Announcement {
   uint64_t bytes = 0;     // of the message
   uint64_t address = 0;   // in the sender's memory, where the receiver is to read it; 0: it follows
   int32_t kind = 0, dtype = 0, reduction = 0, root = 0, group = 0;
-  int32_t place = 0;  // 0: the values are in the host's memory; n: on the rank's n-th device
+  int32_t place = 0;   // 0: the values are in the host's memory; n: on the rank's n-th device
   char line[96] = {};  // the user's, "train.cpp:17", cut
 };
 

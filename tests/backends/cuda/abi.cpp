@@ -161,7 +161,7 @@ static_assert(offsetof(api::BlasHeuristic, state) == offsetof(cublasLtMatmulHeur
 
 #include "backends/cuda/api/nccl.hpp"
 namespace {
-#define LAZY_NCCL(result, field, name, ...)                                                \
+#define LAZY_NCCL(result, field, name, ...) \
   static_assert(same_call<decltype(api::Nccl::field), decltype(&name)>(), #name);
 #include "backends/cuda/api/nccl.def"
 LAZY_SAME(api::kNcclInProgress, ncclInProgress);
@@ -173,7 +173,7 @@ LAZY_CONFIG(size);
 LAZY_CONFIG(magic);
 LAZY_CONFIG(version);
 LAZY_CONFIG(blocking);
-BOOST_AUTO_TEST_CASE(what_begins_an_nccl_config_is_known) {
+BOOST_AUTO_TEST_CASE(declarations_match_nccls) {
   const ncclConfig_t theirs = NCCL_CONFIG_INITIALIZER;
   const api::NcclConfig ours;
   BOOST_TEST(ours.magic == theirs.magic);

@@ -153,9 +153,7 @@ BOOST_AUTO_TEST_CASE(between_two_gpus) {
     other.join();
   };
   int connections[2] = {-1, -1};
-  both([&](size_t me) {
-    connections[me] = carriers[me]->connect(invitation, static_cast<int>(me), 2);
-  });
+  both([&](size_t me) { connections[me] = carriers[me]->connect(invitation, static_cast<int>(me), 2); });
   for (const size_t bytes : {size_t{1}, size_t{70'001}, size_t{3} << 20}) {
     sent[0] = random_bytes(bytes, random), sent[1] = random_bytes(bytes / 2 + 1, random);
     both([&](size_t me) {

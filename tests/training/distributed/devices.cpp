@@ -1,6 +1,6 @@
-// Tests ranks whose values are on GPUs of their own, which exchange them by themselves: nothing goes by way of
-// the host; bits are the CPU's; what others are told where a rank fails in the middle of it. Each process has
-// an emulated GPU (tests/backends/cuda/CMakeLists.txt); elsewhere there is nothing to test.
+// Tests ranks whose values are on GPUs of their own, which exchange them by themselves: nothing goes by way
+// of the host; bits are the CPU's; what others are told where a rank fails in the middle of it. Each process
+// has an emulated GPU (tests/backends/cuda/CMakeLists.txt); elsewhere there is nothing to test.
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <csignal>
@@ -87,8 +87,8 @@ BOOST_AUTO_TEST_CASE(a_rank_of_values) {
       BOOST_TEST((all_of(distributed::all_gather(x)) == all_of(all)));
       BOOST_TEST((all_of(distributed::reduce_scatter(x)) == all_of(sum(slice(me * n, (me + 1) * n)))));
       BOOST_TEST((all_of(distributed::broadcast(x, ranks - 1)) == all_of(of.back())));
-      BOOST_TEST((all_of(distributed::shift(x, 1)) ==
-                  all_of(of[static_cast<size_t>((me + ranks - 1) % ranks)])));
+      BOOST_TEST(
+          (all_of(distributed::shift(x, 1)) == all_of(of[static_cast<size_t>((me + ranks - 1) % ranks)])));
       auto work = distributed::start_all_reduce({x, x * 2});
       const Tensor between = x + x;
       const std::vector<Tensor> sums = work.wait();
