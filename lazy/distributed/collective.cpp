@@ -124,7 +124,20 @@ void Collective::unpack(std::span<const Meta> outputs, char* const* out) const {
 
 void Collective::run() {
   const Communicator::Flight flight(all_, own_, members_);
-  if (at_.carrier) at_.carrier->follow(packed_);
+  if (!at_.carrier) return go();
+  at_.carrier->follow(packed_);
+  try {
+    go();
+  } catch (...) {
+    // Work memory is given back: what comes there waits for what the carrier still does with it.
+    try {
+      at_.carrier->lead();
+    } catch (const Error&) {}  // the device is lost
+    throw;
+  }
+}
+
+void Collective::go() {
   switch (attributes_.of()) {
     case Kind::all_reduce: return all_reduce();
     case Kind::all_gather: return gather();
@@ -297,13 +310,14 @@ void run_collective(const CallRun& r) {
   const CollectiveAttributes a = attributes_of(r.spec);
   const std::span<const Meta> operands = a.of() == Kind::recv ? r.outputs : r.operands;
   if (a.when() == Phase::wait) {
-    uint64_t ticket = 0;
-    r.backend.read(&ticket, r.in[0], sizeof ticket);
+    uint64_t ticket = c->ticket_at(r.in[0]);
+    if (!ticket) r.backend.read(&ticket, r.in[0], sizeof ticket);
     return c->wait(ticket, r.outputs, r.out);
   }
   if (a.when() == Phase::start) {
     const uint64_t ticket = c->start(std::make_unique<Collective>(a, operands, r.site, *c, r.backend), r.in);
     if (r.out[0]) r.backend.write(r.out[0], &ticket, sizeof ticket);
+    if (c->place_of(r.backend).carrier) c->note_ticket(r.out[0], ticket);
     return;
   }
   Collective collective(a, operands, r.site, *c, r.backend);

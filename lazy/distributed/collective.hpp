@@ -57,6 +57,7 @@ class Collective {
   void unpack(std::span<const jit::Meta> outputs, char* const* out) const;
 
  private:
+  void go();
   void exchange(std::vector<Outgoing> out, std::vector<Incoming> in);
   void combine(const std::vector<Outgoing>& out, const char* own, int64_t length, char* to);
   void copy(char* to, const char* from, int64_t elements) const;

@@ -152,6 +152,17 @@ uint64_t Communicator::start(std::unique_ptr<Collective> collective, const char*
   return number;
 }
 
+void Communicator::note_ticket(const void* at, uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  if (at) tickets_[at] = number;
+}
+
+uint64_t Communicator::ticket_at(const void* at) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = tickets_.find(at);
+  return found != tickets_.end() && flying_.contains(found->second) ? found->second : 0;
+}
+
 void Communicator::wait(uint64_t number, std::span<const jit::Meta> outputs, char* const* out) {
   std::unique_ptr<Collective> collective;
   WorkMemory memory;
@@ -171,6 +182,7 @@ void Communicator::wait(uint64_t number, std::span<const jit::Meta> outputs, cha
     const std::lock_guard lock(mutex_);
     collective = std::move(flying_.extract(number).mapped());
     memory = std::move(memory_.extract(number).mapped());
+    std::erase_if(tickets_, [&](const auto& t) { return t.second == number; });
   }
   if (failure) std::rethrow_exception(failure);
   collective->unpack(outputs, out);

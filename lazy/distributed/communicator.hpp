@@ -70,6 +70,11 @@ class Communicator {
   /// Starts a collective with copies of its operands, and returns its number; wait() gives its results, once.
   uint64_t start(std::unique_ptr<Collective>, const char* const* in);
   void wait(uint64_t number, std::span<const jit::Meta> outputs, char* const* out);
+  /// Notes where on a device the number of a collective that was started lies: who waits for it needs not
+  /// read it there, for which all that the device was given would have to be done first.
+  void note_ticket(const void* at, uint64_t number);
+  /// Returns the number that was noted last for this place, if it is still waited for; else 0.
+  uint64_t ticket_at(const void* at) const;
 
   /// Lives as long as a collective runs: numbers it, and has it noted, counted and logged.
   class Flight {
@@ -128,7 +133,8 @@ class Communicator {
   std::vector<int> waits_for_;
   std::vector<int> unheard_;  // of an exchange: who has not announced itself yet, the first awaited first
   std::map<uint64_t, std::unique_ptr<Collective>> flying_;
-  std::map<uint64_t, WorkMemory> memory_;  // of these
+  std::map<uint64_t, WorkMemory> memory_;    // of these
+  std::map<const void*, uint64_t> tickets_;  // numbers of these, by where they lie
   std::vector<WorkMemory> free_;  // of those before: pages that are touched anew cost more than a copy
   std::atomic<bool> at_device_{false};
   FlightRecorder recorder_;

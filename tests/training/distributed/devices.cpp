@@ -89,9 +89,13 @@ BOOST_AUTO_TEST_CASE(a_rank_of_values) {
       BOOST_TEST((all_of(distributed::broadcast(x, ranks - 1)) == all_of(of.back())));
       BOOST_TEST(
           (all_of(distributed::shift(x, 1)) == all_of(of[static_cast<size_t>((me + ranks - 1) % ranks)])));
+      (void)x.eval();
+      const test::Calls reads("cuMemcpyDtoHAsync");
       auto work = distributed::start_all_reduce({x, x * 2});
       const Tensor between = x + x;
       const std::vector<Tensor> sums = work.wait();
+      (void)eval({sums[0], sums[1], between});
+      BOOST_TEST(reads() == 0);  // the program does not wait for the device to know what it waits for
       BOOST_TEST((all_of(sums[0]) == all_of(sum)));
       BOOST_TEST((all_of(between) == all_of(of[static_cast<size_t>(me)] * 2)));
       Tensor passed = x;
