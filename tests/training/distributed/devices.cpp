@@ -4,9 +4,11 @@
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <csignal>
+#include <optional>
 #include <thread>
 
 #include "lazy/distributed/data_parallel.hpp"
+#include "lazy/distributed/zero.hpp"
 #include "lazy/lazy.hpp"
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/optim.hpp"
@@ -120,22 +122,31 @@ BOOST_AUTO_TEST_CASE(values_stay_on_their_gpus) {
 /// Runs as one process of a world, if it is one: trains, and compares with threads that have no GPU.
 BOOST_AUTO_TEST_CASE(a_rank_that_trains) {
   if (!std::getenv("LAZY_TEST_RANKS")) return;
-  const auto train = [](const Device& device) {
+  const auto train = [](const Device& device, bool shards) {
     set_default_device(device);
     Net net;
     net.load_state_dict(test::first_values<Net>());
     net.to(device);
-    distributed::DataParallel parallel(net, {.bucket_bytes = 200, .first_bucket_bytes = 100});
-    optim::AdamW optimizer(net.named_parameters(), {.lr = 1e-2});
+    std::optional<distributed::DataParallel> parallel;
+    std::optional<distributed::ZeroOptimizer> zero;
+    std::optional<optim::AdamW> plain;
+    const optim::AdamWOptions options{.lr = 1e-2};
+    if (shards)
+      zero.emplace(net,
+                   [&](const optim::ParameterList& p) { return std::make_unique<optim::AdamW>(p, options); });
+    else
+      parallel.emplace(net, distributed::DataParallelOptions{.bucket_bytes = 200, .first_bucket_bytes = 100}),
+          plain.emplace(net.named_parameters(), options);
     std::vector<float> losses;
     for (int i = 0; i < 8; ++i) {
       const int me = distributed::rank();
       const Tensor x = drawn(me * 50 + i, {8, 6}, float32).to(device) / 100;
       set_default_device(device);
-      optimizer.zero_grad();
+      shards ? zero->zero_grad() : plain->zero_grad();
       const Tensor loss = mean(square(net(x) - 1));
-      parallel.backward(loss);
-      optimizer.step();
+      shards ? zero->backward(loss) : parallel->backward(loss);
+      if (shards) zero->clip_grad_norm_(0.5);
+      shards ? zero->step() : plain->step();
       losses.push_back(distributed::all_reduce(loss.detach(), ReduceOp::mean).item<float>());
     }
     return losses;
@@ -143,12 +154,14 @@ BOOST_AUTO_TEST_CASE(a_rank_that_trains) {
   set_default_device(cpu);
   (void)test::first_values<Net>();
   distributed::init({.timeout = 60});
-  reset_metrics();
-  const std::vector<float> here = train(cuda);
-  BOOST_TEST(metrics().call_host_transfers == 0u);
-  const std::vector<float> there = train(cpu);
-  for (size_t i = 0; i < here.size(); ++i) BOOST_TEST(std::abs(here[i] - there[i]) < 1e-5f);
-  BOOST_TEST(here.back() < here.front());
+  for (const bool shards : {false, true}) {
+    reset_metrics();
+    const std::vector<float> here = train(cuda, shards);
+    BOOST_TEST(metrics().call_host_transfers == 0u);
+    const std::vector<float> there = train(cpu, shards);
+    for (size_t i = 0; i < here.size(); ++i) BOOST_TEST(std::abs(here[i] - there[i]) < 1e-5f);
+    BOOST_TEST(here.back() < here.front());
+  }
   distributed::finalize();
 }
 
