@@ -225,10 +225,14 @@ Tensor unpack_4(const Tensor& packed, Site s) {
     r.fail<ShapeError>("takes a matrix of uint8 with a multiple of 16 columns, not " +
                        lazy::to_string(h->shape));
   const int64_t rows = h->shape[0], blocks = h->shape[1] * 2 / kBlock;
-  const Handle bytes = r.reshape(h, {rows, blocks, 1, kBlock / 2});
-  const Handle half = r.reshape(r.as(DType::uint8, r.index(0, {2}, h)), {2, 1});
+  const Handle halves = detail::halves_of(r, r.reshape(h, {rows, blocks, 1, kBlock / 2}));
+  return r.tensor(r.reshape(halves, {rows, blocks * kBlock}));
+}
+
+Handle detail::halves_of(const Recorder& r, const Handle& bytes) {
+  const Handle half = r.reshape(r.as(DType::uint8, r.index(0, {2}, bytes)), {2, 1});
   const Handle shifted = r.op(Op::right_shift, bytes, r.op(Op::multiply, half, ScalarNumber(4)));
-  return r.tensor(r.reshape(r.op(Op::bitwise_and, shifted, ScalarNumber(15)), {rows, blocks * kBlock}));
+  return r.op(Op::bitwise_and, shifted, ScalarNumber(15));
 }
 
 }  // namespace lazy::quant

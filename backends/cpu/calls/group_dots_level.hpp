@@ -26,12 +26,10 @@ LAZY_LEVEL_INLINE float zeros_of(const GroupDots& d, int64_t n, const float* sum
     all = Sixteen::fma(s, Sixteen::load(sums + g), all);
   }
   if (g < d.groups) {
-    float a[kLanes] = {}, b[kLanes] = {};
-    for (int64_t i = 0; g + i < d.groups; ++i)
-      a[i] = scale[g + i], b[i] = (zero ? zero[g + i] : d.zero_of_all());
-    float c[kLanes] = {};
-    std::copy(sums + g, sums + d.groups, c);
-    all = Sixteen::fma(Sixteen::times(Sixteen::load(a), Sixteen::load(b)), Sixteen::load(c), all);
+    const int64_t left = d.groups - g;
+    const Sixteen s =
+        Sixteen::times(Sixteen::load_part(scale + g, left), zero ? Sixteen::load_part(zero + g, left) : same);
+    all = Sixteen::fma(s, Sixteen::load_part(sums + g, left), all);
   }
   return all.total();
 }

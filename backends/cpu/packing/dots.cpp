@@ -235,8 +235,9 @@ DottedRows::Unit DottedRows::unit(DType left, DType right, bool wide) {
                                  : Unit::raised_right;
 }
 
-int64_t DottedRows::most(DType left, DType right, bool wide) {
-  return unit(left, right, wide) == Unit::words ? 2 : kMost;
+int64_t DottedRows::most(DType left, DType right, bool wide, bool far) {
+  if (unit(left, right, wide) == Unit::words) return 2;
+  return far ? kMost : kMostOfNear;
 }
 
 DottedRows::DottedRows(const PackSource& left, int64_t rows, int64_t steps, DType right, bool wide)
