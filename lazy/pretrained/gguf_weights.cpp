@@ -53,9 +53,7 @@ void quantize(const Target& to, const Quantized& q, DType dtype, const Site& s) 
   const Shape shape = to.inputs_first ? Shape{in, out} : Shape{out, in};
   *to.weight = Parameter(zeros(ShapeArg(shape), dtype, {}, s));
   parametrize::register_parametrization(
-      *to.weight,
-      quant::QuantizedWeight(scheme, shape, dtype, quant::Activations::none, {}, {}, to.inputs_first), false,
-      s);
+      *to.weight, quant::QuantizedWeight(scheme, shape, dtype, {}, to.inputs_first), false, s);
   parametrize::ParametrizationList& list = parametrize::parametrizations(*to.weight, s);
   list.original(0).reset(q.groups.integers, s);
   list.original(1).reset(q.groups.scales, s);

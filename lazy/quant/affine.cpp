@@ -1,15 +1,18 @@
 #include "lazy/quant/affine.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "lazy/formula/formula.hpp"
 #include "lazy/nn/functional/positions.hpp"
+#include "lazy/ops/views.hpp"
 
 namespace lazy::quant {
 namespace {
 
 using namespace lazy::detail;
 
-constexpr double kLeastScale = 0x1p-23;  // torch's, of a value that is 0 everywhere: float32's epsilon
-constexpr int64_t kBlock = 32;           // integers that are packed together
+constexpr int64_t kBlock = 32;  // integers that are packed together
 
 /// Returns x as (sets, numbers), where the numbers of a set share a scale; `scales` gets the scales' shape.
 Term in_sets(const Formula& f, const Term& x, const Scheme& how, Shape& scales) {
@@ -155,6 +158,51 @@ Tensor fake_quantize(const Tensor& x, const Affine& affine, const Scheme& how, S
   });
 }
 
+Tensor first_steps(const Tensor& x, const Scheme& how, Site s) {
+  check("first_steps", how, s);
+  Arg a(x, s);
+  const Formula f("first_steps", {&a});
+  Shape scales;
+  const Term sets = in_sets(f, f.term(a), how, scales);
+  const double most = std::sqrt(static_cast<double>(how.highest() - how.middle()));
+  const Term steps = maximum(mean(abs(sets), {1}) * (2 / most), kLeastScale);
+  return f.tensor(reshape(steps, scales).as(f.result).handle());
+}
+
+Tensor fake_quantize_learned(const Tensor& x, const Tensor& scale, const Scheme& how, double gradient_factor,
+                             Site s) {
+  check("fake_quantize_learned", how, s);
+  Arg a(x, s), b(scale, s);
+  const Formula f("fake_quantize_learned", {&a, &b});
+  const Term given = f.term(a), steps = maximum(f.term(b), kLeastScale);
+  const Shape shape = given.shape();
+  const Sets sets(f, given, {f.tensor(steps.handle()), {}}, how);
+  Composite whole(f.name, {&given.handle(), &steps.handle()}, f.site);
+  const auto in_shape = [&](const Term& t) {
+    const Term all = reshape(t, shape_of_integers(shape, sets.scales, how));
+    return all.shape() == shape ? all : part(all, 1, 0, shape[1]);
+  };
+  const auto middle = static_cast<double>(how.middle());
+  const Term all = sets.integers(), kept = cut(all, how), inside = kept == all;
+  const Term slope = where(inside, kept - middle - sets.scaled(), kept - middle) * gradient_factor;
+  const Handle uncut = in_shape(inside).handle();
+  return f.finish(whole, in_shape((kept - middle) * sets.scale),
+                  [uncut, slope = slope.handle(), scales = sets.scales, how](const Differentiated& d) {
+                    const Formula g("fake_quantize_learned", d.site);
+                    const Term gradient = g.term(g.as(slope->dtype, d.gradient));
+                    Shape same;
+                    const Term by_set = in_sets(g, gradient, how, same) * g.term(slope);
+                    return std::vector<Handle>{g.where(uncut, gradient.handle(), 0),
+                                               reshape(sum(by_set, {1}), scales).handle()};
+                  });
+}
+
+Tensor detail::in_rows(const Tensor& weights, const Scheme& how, const Site& s) {
+  if (how.granularity != Granularity::group) return weights;
+  const Shape shape = weights.shape(s);
+  return reshape(Arg(weights, s), Shape{shape[0], numel(shape) / std::max<int64_t>(shape[0], 1)});
+}
+
 Tensor pack_4(const Tensor& q, Site s) {
   Arg a(q, s);
   const Recorder r{"pack_4", s};
@@ -177,10 +225,14 @@ Tensor unpack_4(const Tensor& packed, Site s) {
     r.fail<ShapeError>("takes a matrix of uint8 with a multiple of 16 columns, not " +
                        lazy::to_string(h->shape));
   const int64_t rows = h->shape[0], blocks = h->shape[1] * 2 / kBlock;
-  const Handle bytes = r.reshape(h, {rows, blocks, 1, kBlock / 2});
-  const Handle half = r.reshape(r.as(DType::uint8, r.index(0, {2}, h)), {2, 1});
+  const Handle halves = detail::halves_of(r, r.reshape(h, {rows, blocks, 1, kBlock / 2}));
+  return r.tensor(r.reshape(halves, {rows, blocks * kBlock}));
+}
+
+Handle detail::halves_of(const Recorder& r, const Handle& bytes) {
+  const Handle half = r.reshape(r.as(DType::uint8, r.index(0, {2}, bytes)), {2, 1});
   const Handle shifted = r.op(Op::right_shift, bytes, r.op(Op::multiply, half, ScalarNumber(4)));
-  return r.tensor(r.reshape(r.op(Op::bitwise_and, shifted, ScalarNumber(15)), {rows, blocks * kBlock}));
+  return r.op(Op::bitwise_and, shifted, ScalarNumber(15));
 }
 
 }  // namespace lazy::quant

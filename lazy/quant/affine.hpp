@@ -11,6 +11,7 @@
 // for a matrix (n, k).
 #pragma once
 #include "lazy/core/tensor.hpp"
+#include "lazy/ops/recorder.hpp"
 #include "lazy/quant/scheme.hpp"
 
 namespace lazy::quant {
@@ -37,9 +38,25 @@ Tensor dequantize(const Tensor& q, const Affine&, const Scheme&, Site = Site::cu
 /// not cut (Bengio et al., 2013; Jacob et al., 2018); scales have none.
 Tensor fake_quantize(const Tensor& x, const Affine&, const Scheme&, Site = Site::current());
 
+/// Returns the scales from which learning begins, 2 mean|x| / sqrt(highest - middle) of the numbers that
+/// share one (Esser et al., 2020), and 2^-23 at least. The scheme is symmetric, and of integers.
+Tensor first_steps(const Tensor& x, const Scheme&, Site = Site::current());
+/// Returns fake_quantize() by these scales, which have a gradient, too: by the differences that rounding
+/// makes, and where x is cut by the bound, times `gradient_factor` (torch's grad_factor).
+Tensor fake_quantize_learned(const Tensor& x, const Tensor& scale, const Scheme&, double gradient_factor,
+                             Site = Site::current());
+
 /// Returns integers of 4 bits, uint8 (n, k), two in a byte (n, k / 2): the order of
 /// jit/built_in/nn/group_dots.hpp. k is a multiple of 32.
 Tensor pack_4(const Tensor& q, Site = Site::current());
 Tensor unpack_4(const Tensor& packed, Site = Site::current());
+
+namespace detail {
+/// Returns weights by groups as the matrix of all that each index of the first axis has, others as they are.
+Tensor in_rows(const Tensor& weights, const Scheme&, const Site&);
+/// Returns the lower and upper halves of bytes (..., 1, 16), (..., 2, 16): the integers of a block of
+/// pack_4().
+lazy::detail::Handle halves_of(const lazy::detail::Recorder&, const lazy::detail::Handle& bytes);
+}  // namespace detail
 
 }  // namespace lazy::quant

@@ -20,8 +20,11 @@ Handle beside(const Recorder& r, const Handle& h, const Handle& all) {
 
 std::vector<Handle> expand_quantize(const jit::Expanding& e) {
   const Recorder r{"quantize", e.site};
-  const Handle q = r.op(Op::round, r.op(Op::divide, e[0], e[1]));
-  return {r.as(int8, r.op(Op::minimum, r.op(Op::maximum, q, -128.0), 127.0))};
+  Handle q = r.op(Op::round, r.op(Op::divide, e[0], e[1]));
+  if (e.operands.size() > 2) q = r.op(Op::add, q, r.as(q->dtype, e[2]));
+  const DType t = e.operands.size() > 2 ? e[2]->dtype : int8;
+  const double lowest = t == int8 ? -128 : 0;
+  return {r.as(t, r.op(Op::minimum, r.op(Op::maximum, q, lowest), lowest + 255))};
 }
 std::vector<Handle> expand_dequantize(const jit::Expanding& e) {
   const Recorder r{"dequantize", e.site};
@@ -31,7 +34,11 @@ std::vector<Handle> expand_dequantize(const jit::Expanding& e) {
   return {r.op(Op::multiply, x, beside(r, e[1], x))};
 }
 
-Tensor recorded(const jit::CallDefinition& of, std::span<const Handle* const> operands, const Site& s) {
+/// Records a node with or without zero points.
+Tensor recorded(const jit::CallDefinition& of, const Tensor& x, const Tensor& scale, const Tensor& zero,
+                const Site& s) {
+  const Handle* const all[] = {&x.handle(), &scale.handle(), &zero.handle()};
+  const std::span operands = std::span(all).first(zero.defined() ? 3 : 2);
   return Tensor(lazy::detail::record_call(jit::intern_call(of, std::string_view()), operands, s)[0]);
 }
 
@@ -45,7 +52,7 @@ constinit const jit::CallDefinition kQuantize{
     .name = "quantize",
     .traits = jit::call_trait::kNoThrow,
     .infer = [](const jit::CallSpec&, std::span<const jit::Meta> o) -> std::vector<jit::CallOutput> {
-      return {jit::CallOutput::like(0, o[0], int8)};
+      return {jit::CallOutput::like(0, o[0], o.size() > 2 ? o[2].dtype : int8)};
     },
     .expand = expand_quantize};
 constinit const jit::CallDefinition kDequantize{
@@ -56,13 +63,11 @@ constinit const jit::CallDefinition kDequantize{
     },
     .expand = expand_dequantize};
 
-Tensor quantize_node(const Tensor& x, const Tensor& scale, const Site& s) {
-  const Handle* const operands[] = {&x.handle(), &scale.handle()};
-  return recorded(kQuantize, operands, s);
+Tensor quantize_node(const Tensor& x, const Tensor& scale, const Tensor& zero, const Site& s) {
+  return recorded(kQuantize, x, scale, zero, s);
 }
 Tensor dequantize_node(const Tensor& q, const Tensor& scale, const Tensor& zero, const Site& s) {
-  const Handle* const operands[] = {&q.handle(), &scale.handle(), &zero.handle()};
-  return recorded(kDequantize, std::span(operands).first(zero.defined() ? 3 : 2), s);
+  return recorded(kDequantize, q, scale, zero, s);
 }
 
 }  // namespace lazy::quant::detail

@@ -19,12 +19,13 @@ class RecordsForExport {
 
 // Intentions:
 //
-//   quantize    x, scale ()           -> q, int8          round(x / scale), halves to even, cut to [-128,
-//   127] dequantize  q, scale () [, zero]  -> x                (q - zero) scale
-//               q, scale (n) [, zero (n)]                 likewise, of each index of axis 0
+//   quantize    x, scale () [, zero]  -> q    round(x / scale) + zero, halves to even, cut to the range of
+//                                             zero's dtype, int8 or uint8; int8 without
+//   dequantize  q, scale () [, zero]  -> x    (q - zero) scale
+//               q, scale (n) [, zero (n)]     likewise, of each index of axis 0
 extern const jit::CallDefinition kQuantize, kDequantize;
 
-Tensor quantize_node(const Tensor& x, const Tensor& scale, const Site&);
+Tensor quantize_node(const Tensor& x, const Tensor& scale, const Tensor& zero, const Site&);
 Tensor dequantize_node(const Tensor& q, const Tensor& scale, const Tensor& zero, const Site&);
 
 }  // namespace lazy::quant::detail

@@ -3,6 +3,7 @@
 #include "jit/built_in/nn/group_dots.hpp"
 #include "lazy/core/operands.hpp"
 #include "lazy/formula/formula.hpp"
+#include "lazy/ops/joining.hpp"
 
 namespace lazy::quant::detail {
 namespace {
@@ -12,7 +13,7 @@ using jit::calls::GroupDotsAttributes;
 
 constexpr const char* kName = "group_linear";
 // A product of what is written out is faster for more rows.
-constexpr int64_t kFewRows = 40, kFewRowsOfBytes = 192, kFewRowsOfChannels = 24;
+constexpr int64_t kFewRows = 40, kFewRowsOfBytes = 192, kFewRowsOfChannels = 24, kFewRowsOfSums = 4;
 enum Operands : size_t { kX, kIntegers, kScales, kZeros };
 
 Scheme scheme_of(const GroupDotsAttributes& a, bool affine) {
@@ -41,11 +42,37 @@ Handle matrix_of(const jit::Expanding& e) {
   return written_out(e.spec, e.operands, e.site);
 }
 
+/// Returns the product as sums of half a block each, which read the integers where they lie, and the sums of
+/// those. What is computed is not reshaped before it is summed, and each row has sums of its own, so that one
+/// kernel reads the weights once and they are nowhere written out.
+Handle as_sums(const jit::Expanding& e) {
+  const auto a = e.spec.as<GroupDotsAttributes>();
+  const bool affine = e.operands.size() > kZeros;
+  const Recorder r{kName, e.site};
+  const int64_t rows = e[kX]->shape[0], n = e[kScales]->shape[0], groups = e[kScales]->shape[1],
+                half = jit::calls::kGroupDotsBlock / 2, blocks = a.group / (2 * half);
+  const Handle x = r.reshape(r.as(float32, e[kX]), {rows, groups, blocks, 2, half});
+  const Handle q = a.bits == 4 ? halves_of(r, r.reshape(e[kIntegers], {n, groups, blocks, 1, half}))
+                               : r.reshape(e[kIntegers], {n, groups, blocks, 2, half});
+  const Shape beside{n, groups, 1, 1, 1};
+  Handle w = r.as(float32, q);
+  if (affine) w = r.op(Op::subtract, w, r.reshape(e[kZeros], beside));
+  else if (a.bits == 4) w = r.op(Op::subtract, w, lazy::ScalarNumber(8.0));
+  w = r.op(Op::multiply, w, r.reshape(e[kScales], beside));
+  std::vector<Tensor> sums;
+  for (int64_t i = 0; i < rows; ++i) {
+    const Handle parts = r.reduce(Op::sum, r.op(Op::multiply, r.part(x, 0, i, 1), w), {4});
+    sums.push_back(r.tensor(r.reduce(Op::sum, r.reshape(parts, {n, groups * blocks * 2}), {1})));
+  }
+  return stack(sums, 0, e.site).handle();
+}
+
 std::vector<Handle> expand_group_linear(const jit::Expanding& e) {
   const jit::CallSpec& dots = jit::intern_call(jit::calls::kGroupDots, e.spec.as<GroupDotsAttributes>());
   const int64_t few = e[kX]->dtype == float32 ? kFewRows : kFewRowsOfBytes;
   if (e[kX]->shape[0] <= few && runs_here(e.backend, dots))
     return lazy::detail::record_call(dots, e.operands, e.site);
+  if (e[kX]->shape[0] <= kFewRowsOfSums) return {as_sums(e)};
   const Handle w = matrix_of(e), x = lazy::detail::cast(e[kX], float32, e.site);
   return {lazy::detail::matmul(kName, x, matrix_transpose(w, e.site), e.site)};
 }

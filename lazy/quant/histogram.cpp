@@ -20,8 +20,8 @@ constexpr double kLeastShare = 1e-6;  // what levels are taken to tell of a bin 
 constexpr int kTried = 128;           // magnitudes that least_error and entropy compare
 
 /// Returns the sum of squared differences where magnitudes are rounded to multiples of a scale, and cut.
-double error_of(const std::vector<double>& counts, double width, double most, const Scheme& how) {
-  const double steps = static_cast<double>(how.highest() - how.lowest()) / 2, scale = most / steps;
+double error_of(const std::vector<double>& counts, double width, double most, double steps) {
+  const double scale = most / steps;
   double sum = 0;
   for (size_t b = 0; b < counts.size(); ++b) {
     if (counts[b] == 0) continue;
@@ -76,7 +76,9 @@ double of_least(double width, size_t used, F&& f) {
 
 }  // namespace
 
-double magnitude_of(const std::vector<double>& counts, double width, Range range, const Scheme& how) {
+double magnitude_of(const std::vector<double>& counts, double width, Range range, const Scheme& how,
+                    double share) {
+  const double steps = static_cast<double>(how.highest() - how.lowest()) * share;
   const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
   if (all == 0) return 0;
   size_t used = counts.size();
@@ -84,9 +86,9 @@ double magnitude_of(const std::vector<double>& counts, double width, Range range
   if (range == Range::percentile) return of_percentile(counts, width, all);
   if (range == Range::least_error)
     return of_least(width, used, [&](size_t bins) {
-      return error_of(counts, width, static_cast<double>(bins) * width, how);
+      return error_of(counts, width, static_cast<double>(bins) * width, steps);
     });
-  const auto levels = static_cast<size_t>(how.highest() + 1);  // of magnitudes
+  const auto levels = static_cast<size_t>(std::ceil(steps));  // of magnitudes
   return of_least(width, used, [&](size_t bins) {
     return bins < levels ? std::numeric_limits<double>::infinity() : divergence_of(counts, bins, levels);
   });
@@ -138,7 +140,8 @@ double Histogram::magnitude(Range range, const Scheme& how, const Site& s) const
     const double middle = std::abs(low + (static_cast<double>(b) + 0.5) * width);
     of_magnitude[std::min(static_cast<size_t>(middle / width), counts.size() - 1)] += counts[b];
   }
-  return magnitude_of(of_magnitude, width, range, how);
+  const double share = how.symmetric ? 0.5 : std::max(high, -low) / (high - low);
+  return magnitude_of(of_magnitude, width, range, how, share);
 }
 
 }  // namespace lazy::quant

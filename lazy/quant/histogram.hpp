@@ -39,7 +39,9 @@ class Histogram {
 };
 
 /// Returns the magnitude for numbers of which counts[b] have the magnitude (b + 1/2) `width`. Without counts
-/// that are not 0 returns 0.
-double magnitude_of(const std::vector<double>& counts, double width, Range, const Scheme&);
+/// that are not 0 returns 0. `share` of the scheme's steps are on the side of 0 that reaches further: a half,
+/// and all for numbers of one sign with zero points.
+double magnitude_of(const std::vector<double>& counts, double width, Range, const Scheme&,
+                    double share = 0.5);
 
 }  // namespace lazy::quant

@@ -9,6 +9,7 @@
 #include "lazy/ops/matmul.hpp"
 #include "lazy/ops/reductions.hpp"
 #include "lazy/ops/views.hpp"
+#include "lazy/quant/weight.hpp"
 
 namespace lazy::quant {
 namespace {
@@ -27,10 +28,11 @@ bool fits(std::string_view pattern, std::string_view name) {
 struct LayerWeights {
   Parameter* parameter = nullptr;
   bool inputs_first = false;  // they are (in, out)
+  Parameter* bias = nullptr;  // of a linear map
 };
 LayerWeights weights_of(nn::Module& m, const Config& config) {
-  if (auto* const l = dynamic_cast<nn::Linear*>(&m)) return {&l->weight};
-  if (auto* const l = dynamic_cast<nn::TransposedLinear*>(&m)) return {&l->weight, true};
+  if (auto* const l = dynamic_cast<nn::Linear*>(&m)) return {&l->weight, false, &l->bias};
+  if (auto* const l = dynamic_cast<nn::TransposedLinear*>(&m)) return {&l->weight, true, &l->bias};
   if (auto* const c = dynamic_cast<nn::Conv1d*>(&m)) return {&c->weight};
   if (auto* const c = dynamic_cast<nn::Conv2d*>(&m)) return {&c->weight};
   if (auto* const c = dynamic_cast<nn::Conv3d*>(&m)) return {&c->weight};
@@ -44,27 +46,16 @@ struct Layer {
   bool inputs_first;  // the weights are (in, out)
   bool training;      // the layer is
   Config config;
+  Parameter* bias = nullptr;  // of a linear map, if it has one
   /// Returns the weights with the outputs' axis first.
   Tensor outputs_first(const Site& s) const {
     return inputs_first ? matrix_transpose(Arg(*weights, s)) : Tensor(*weights);
   }
 };
 
-void check_config(const char* function, const Config& c, const Site& s) {
-  check(function, c.weights, s);
-  if (!(c.balance >= 0 && c.balance <= 1))
-    lazy::detail::fail<Error>(function, "a balance of " + std::to_string(c.balance) + " is not from 0 to 1",
-                              s);
-  if (c.balance > 0 && c.activations == Activations::fixed && c.range != Range::min_max)
-    lazy::detail::fail<Error>(function, "balanced activations are fixed by Range::min_max", s);
-  if (c.weights.is_float8() && (c.activations != Activations::none || c.rounding != Rounding::nearest))
-    lazy::detail::fail<Error>(
-        function, "floats of 8 bits are rounded to the nearest, and multiply activations as they are", s);
-}
-
 std::vector<Layer> layers_of(const char* function, nn::Module& model, const Rules& rules, const Site& s) {
   for (const Rule& r : rules)
-    if (r.config) check_config(function, *r.config, s);
+    if (r.config) check(function, *r.config, s);
   std::vector<Layer> all;
   for (auto& [name, module] : model.named_modules())
     for (const Rule& r : rules) {
@@ -93,9 +84,12 @@ void replace(parametrize::ParametrizationList& list, const RoundedWeights& round
 
 /// Holds what a layer that was prepared has found. Undefined is what its config doesn't need.
 struct Seen {
-  Tensor input_scale;   // (), of fixed activations
+  Affine input;         // of fixed activations
   Tensor products;      // (depth, depth), of what it was given, if its weights are rounded by them
+  Tensor means;         // (depth), likewise
+  int64_t rows = 0;     // that they are of
   Tensor input_factor;  // (depth), of a balanced linear map
+  Tensor weight_scale;  // the weights' scales, if they were learned
 };
 
 /// Returns what a balanced map's activations are multiplied by: 1 / s, where s is as Config::balance says.
@@ -113,7 +107,8 @@ Tensor factor_of(const Tensor& weights, const Tensor& columns, double balance, c
 
 /// Throws Error for a config that asks for what prepare_() finds.
 void check_needs_nothing(const std::string& name, const Config& c, const Site& s) {
-  const char* const missing = c.activations == Activations::fixed ? "fixed activations of "
+  const char* const missing = c.learned_steps                       ? "learned steps of "
+                              : c.activations == Activations::fixed ? "fixed activations of "
                               : c.rounding == Rounding::second_order || c.balance > 0 ? "what is given to "
                                                                                       : nullptr;
   if (missing)
@@ -124,22 +119,41 @@ void check_needs_nothing(const std::string& name, const Config& c, const Site& s
 /// Has the layer multiply by integers, and returns what that saved.
 Change quantize_layer(const Layer& l, const Seen& seen, const Site& s) {
   Change c{l.name, l.config, bytes_of(*l.weights, s), 0};
-  QuantizedWeight weight(l.config.weights, l.weights->shape(s), l.weights->dtype(s), l.config.activations,
-                         seen.input_scale, seen.input_factor, l.inputs_first);
+  const Scheme& how = l.config.weights;
+  QuantizedWeight weight(how, l.weights->shape(s), l.weights->dtype(s),
+                         {l.config.activations, l.config.activation_scheme, seen.input, seen.input_factor},
+                         l.inputs_first);
   RoundedWeights rounded;
+  const Tensor before = seen.products.defined() ? l.outputs_first(s).eval(s) : Tensor();
+  if (seen.weight_scale.defined()) {
+    rounded.affine.scale = seen.weight_scale;
+    rounded.integers = quantize(detail::in_rows(l.outputs_first(s), how, s), rounded.affine, how, s);
+  }
   if (seen.products.defined()) {
     Tensor w = l.outputs_first(s), products = seen.products;
+    if (l.bias) {
+      const Tensor& m = seen.means;
+      const Tensor of_means =
+          multiply(Arg(outer(Arg(m, s), Arg(m, s)), s), Arg(static_cast<double>(seen.rows), s));
+      products = subtract(Arg(products, s), Arg(of_means, s));
+    }
     if (seen.input_factor.defined()) {
       const Tensor& factor = seen.input_factor;
       w = divide(Arg(w, s), Arg(factor, s));
       products = multiply(Arg(products, s), Arg(outer(Arg(factor, s), Arg(factor, s)), s));
     }
-    rounded = round_second_order(w, products, l.config.weights, s);
+    rounded = round_second_order(w, products, how, s);
   }
   const bool packed = weight.packed();
   parametrize::detail::add(*l.weights, parametrize::detail::item_of(std::move(weight)), false, l.training, s);
   parametrize::ParametrizationList& list = parametrize::parametrizations(*l.weights, s);
   if (rounded.integers.defined()) replace(list, rounded, packed, s);
+  if (seen.products.defined() && l.bias) {
+    // What rounding changes in the mean is the bias' to take back, so only what differs from the mean
+    // counted.
+    const Tensor change = subtract(Arg(before, s), Arg(l.outputs_first(s), s));
+    *l.bias = add(Arg(*l.bias, s), Arg(matmul(Arg(change, s), Arg(seen.means, s)), s)).eval(s);
+  }
   for (size_t i = 0; i < list.parts(); ++i) {
     list.original(i).requires_grad_(false, s);
     (void)list.original(i).eval(s);  // so that the memory of what was quantised is free
@@ -149,30 +163,6 @@ Change quantize_layer(const Layer& l, const Seen& seen, const Site& s) {
 }
 
 }  // namespace
-
-Config int8_weights() { return {}; }
-Config float8_weights(Float8 format) {
-  return {.weights = {.format = format == Float8::e4m3 ? Format::e4m3 : Format::e5m2}};
-}
-Config int4_weights(int64_t group) {
-  return {.weights = {.bits = 4,
-                      .is_signed = false,
-                      .symmetric = false,
-                      .granularity = Granularity::group,
-                      .group = group}};
-}
-Config int4_dynamic(int64_t group) {
-  Config c = int4_weights(group);
-  c.activations = Activations::dynamic;
-  return c;
-}
-Config int8_dynamic() { return {.activations = Activations::dynamic}; }
-Config int8_fixed() { return {.activations = Activations::fixed}; }
-
-std::string to_string(const Config& c) {
-  constexpr const char* kNames[] = {"", ", dynamic activations", ", fixed activations"};
-  return to_string(c.weights) + kNames[static_cast<size_t>(c.activations)];
-}
 
 std::vector<Change> quantize_(nn::Module& model, const Rules& rules, Site s) {
   const no_grad scope;
@@ -186,7 +176,7 @@ std::vector<Change> quantize_(nn::Module& model, const Rules& rules, Site s) {
 Change detail::quantize_parameter(Parameter& weights, const std::string& name, const Config& config,
                                   bool inputs_first, const Site& s) {
   const no_grad scope;
-  check_config("quantize_", config, s);
+  check("quantize_", config, s);
   check_needs_nothing(name, config, s);
   return quantize_layer({name, &weights, inputs_first, false, config}, {}, s);
 }
@@ -198,13 +188,18 @@ std::vector<Change> quantize_(nn::Module& model, const Config& config, Site s) {
 std::vector<std::string> prepare_(nn::Module& model, const Rules& rules, Prepare prepare, Site s) {
   std::vector<std::string> names;
   const std::vector<Layer> layers = layers_of("prepare_", model, rules, s);
-  for (const Layer& l : layers)
-    if (l.config.balance > 0 && prepare == Prepare::train)
-      lazy::detail::fail<Error>("prepare_", "the balance of " + l.name + " is found by calibration", s);
   for (const Layer& l : layers) {
-    ObservedWeight observed(l.config.weights, l.config.activations, prepare,
-                            prepare == Prepare::train ? Range::moving_average : l.config.range,
-                            l.config.rounding, l.config.balance, l.weights->device(s), l.inputs_first);
+    const bool trains = prepare == Prepare::train;
+    if (trains ? l.config.balance > 0 : l.config.learned_steps)
+      lazy::detail::fail<Error>("prepare_",
+                                (trains ? "the balance of " + l.name + " is found by calibration"
+                                        : "the steps of " + l.name + " are learned by Prepare::train"),
+                                s);
+  }
+  for (const Layer& l : layers) {
+    Config config = l.config;
+    if (prepare == Prepare::train) config.range = Range::moving_average;
+    ObservedWeight observed(config, prepare, l.outputs_first(s), l.inputs_first, s);
     parametrize::detail::add(*l.weights, parametrize::detail::item_of(std::move(observed)), false, l.training,
                              s);
     names.push_back(l.name);
@@ -224,30 +219,30 @@ std::vector<Change> convert_(nn::Module& model, Site s) {
   };
   std::vector<Found> all;
   for (auto& [name, module] : model.named_modules()) {
-    const auto [w, inputs_first] = weights_of(*module, {.embeddings = true});
+    const auto [w, inputs_first, bias] = weights_of(*module, {.embeddings = true});
     if (!w || !w->parametrized()) continue;
     const auto* const observed =
         dynamic_cast<const ObservedWeight*>(&parametrize::parametrizations(*w, s)[0]);
     if (!observed) continue;
-    Found f{{name,
-             w,
-             inputs_first,
-             module->training(),
-             {.weights = observed->scheme(), .activations = observed->activations()}},
+    const Config& config = observed->config();
+    Found f{{name, w, inputs_first, module->training(), config, bias && bias->defined() ? bias : nullptr},
             {}};
-    if (observed->activations() == Activations::fixed) f.seen.input_scale = observed->input_scale(s);
+    f.seen.weight_scale = observed->weight_scale(s);
+    if (config.activations == Activations::fixed) f.seen.input = observed->input_affine(s);
     const bool linear = inputs_first || dynamic_cast<nn::Linear*>(module);
-    const bool second = linear && observed->rounding() == Rounding::second_order,
-               balanced = linear && observed->balance() > 0;
+    const bool second = linear && config.rounding == Rounding::second_order,
+               balanced = linear && config.balance > 0;
     if ((second && !observed->products().defined()) || (balanced && !observed->columns().defined()))
       lazy::detail::fail<Error>("convert_", name + " has been given nothing: run the model first", s);
-    if (second) f.seen.products = observed->products();
+    if (second)
+      f.seen.products = observed->products(), f.seen.means = observed->means(s),
+      f.seen.rows = observed->rows();
     if (balanced) {
       const Tensor& columns = observed->columns();
-      f.seen.input_factor = factor_of(f.layer.outputs_first(s), columns, observed->balance(), s);
-      if (f.seen.input_scale.defined()) {
+      f.seen.input_factor = factor_of(f.layer.outputs_first(s), columns, config.balance, s);
+      if (f.seen.input.scale.defined()) {
         const Tensor most = max(multiply(Arg(columns, s), Arg(f.seen.input_factor, s)));
-        f.seen.input_scale = affine_of(most, most, kActivationScheme, s).scale;
+        f.seen.input = affine_of(most, most, config.activation_scheme, s);
       }
     }
     all.push_back(std::move(f));

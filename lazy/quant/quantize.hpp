@@ -24,39 +24,10 @@
 #include <vector>
 
 #include "lazy/nn/modules/module.hpp"
+#include "lazy/quant/config.hpp"
 #include "lazy/quant/observed.hpp"
-#include "lazy/quant/weight.hpp"
 
 namespace lazy::quant {
-
-/// Says how a layer is computed.
-struct Config {
-  Scheme weights = {};
-  Activations activations = Activations::none;
-  bool embeddings = false;                // rows of embeddings, too
-  Range range = Range::min_max;           // of fixed activations
-  Rounding rounding = Rounding::nearest;  // second_order needs prepare_()
-  /// From 0 to 1: how much of the spread of what linear maps are given goes over to their weights, so that
-  /// both are easy to round (SmoothQuant's alpha: Xiao et al., 2023); 0 is none. Column j of a map is divided
-  /// by max|x_j|^balance / max|w_j|^(1 - balance), and its weights are multiplied by that. Needs prepare_().
-  double balance = 0;
-  friend bool operator==(const Config&, const Config&) = default;
-};
-
-/// Weights of int8 by channel: a quarter of the memory, activations as they are.
-Config int8_weights();
-/// Weights of 4 bits, affine in groups of so many: an eighth of the memory and the scales.
-Config int4_weights(int64_t group = 128);
-/// Weights of floats of 8 bits by channel: a quarter of the memory, activations as they are.
-Config float8_weights(Float8 format = Float8::e4m3);
-/// Weights of int8 by channel, activations rounded to int8 in each call.
-Config int8_dynamic();
-/// Weights as of int4_weights(), what linear maps are given rounded to int8 in each call: the fastest for few
-/// rows.
-Config int4_dynamic(int64_t group = 128);
-/// Weights of int8 by channel, activations rounded to int8 by scales that prepare_() finds.
-Config int8_fixed();
-std::string to_string(const Config&);
 
 /// Says how layers of certain names are computed; without a config, as they are. `*` in a pattern stands for
 /// any characters, `?` for one; a predicate, if there is one, has to hold too.
@@ -77,8 +48,8 @@ struct Change {
 
 /// Quantises the weights of linear maps (GPT-2's, which lie transposed, too) and convolutions, and returns
 /// what was done, in order. Weights that have a parametrization already are left as they are. Error for
-/// activations that are fixed, and for rounding by second order and balance: these need prepare_(); Error for
-/// rounded activations, or rounding by second order, beside floats of 8 bits. Nothing changes if it throws.
+/// activations that are fixed, for rounding by second order, balance and learned steps: these need
+/// prepare_(); Error for what Config says can't be together. Nothing changes if it throws.
 std::vector<Change> quantize_(nn::Module& model, const Rules&, Site = Site::current());
 std::vector<Change> quantize_(nn::Module& model, const Config&, Site = Site::current());
 

@@ -40,6 +40,9 @@ struct Scheme {
   friend bool operator==(const Scheme&, const Scheme&) = default;
 };
 
+/// Is the least scale, torch's, of numbers that are all 0: float32's epsilon.
+inline constexpr double kLeastScale = 0x1p-23;
+
 /// Returns "int8 by channel", "e4m3 by tensor", "uint4 by groups of 32, affine".
 std::string to_string(const Scheme&);
 

@@ -94,14 +94,14 @@ class Rounder {
         const size_t set = set_of(r, from_[static_cast<size_t>(c)]);
         least[set] = std::min(least[set], v), most[set] = std::max(most[set], v);
       }
-    const auto steps = static_cast<float>(how_.highest() - how_.lowest());
-    constexpr float kLeastScale = 0x1p-23f;
+    const auto steps = static_cast<float>(how_.highest() - how_.lowest()),
+               least_scale = static_cast<float>(kLeastScale);
     for (size_t set = 0; set < scale_.size(); ++set) {
       if (how_.symmetric) {
-        scale_[set] = std::max(std::max(-least[set], most[set]) / (steps / 2), kLeastScale);
+        scale_[set] = std::max(std::max(-least[set], most[set]) / (steps / 2), least_scale);
         continue;
       }
-      const float scale = std::max((most[set] - least[set]) / steps, kLeastScale);
+      const float scale = std::max((most[set] - least[set]) / steps, least_scale);
       scale_[set] = scale;
       zero_[set] = cut(static_cast<double>(how_.lowest()) - std::nearbyint(least[set] / scale));
     }

@@ -5,6 +5,7 @@
 #include "lazy/nn/functional/convolution.hpp"
 #include "lazy/nn/functional/linear.hpp"
 #include "lazy/nn/modules/text.hpp"
+#include "lazy/ops/creation.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/views.hpp"
 #include "lazy/quant/export.hpp"
@@ -18,19 +19,6 @@ using nn::detail::Repr;
 
 enum Parts : size_t { kIntegers, kScales, kZeros };
 
-/// Holds what a layer is given as int8, and its scales.
-struct Rounded {
-  Tensor integers, scale;
-};
-
-/// Rounds by a scale that is there, else by one for all or for each row.
-Rounded rounded(const Tensor& x, const Tensor& fixed, Granularity granularity, const Site& s) {
-  Scheme how = kActivationScheme;
-  if (!fixed.defined()) how.granularity = granularity;
-  const Affine a = fixed.defined() ? Affine{fixed, {}} : affine_of(x, how, s);
-  return {quantize(x, a, how, s), a.scale};
-}
-
 Tensor with_bias(const Formula& f, const Term& y, const Tensor& bias, const Shape& beside) {
   const Term r = bias.defined() ? y + reshape(f.term(bias), beside) : y;
   return f.tensor(r.as(f.result).handle());
@@ -38,21 +26,19 @@ Tensor with_bias(const Formula& f, const Term& y, const Tensor& bias, const Shap
 
 }  // namespace
 
-QuantizedWeight::QuantizedWeight(const Scheme& scheme, const Shape& shape, DType dtype,
-                                 Activations activations, const Tensor& input_scale,
-                                 const Tensor& input_factor, bool inputs_first)
+QuantizedWeight::QuantizedWeight(const Scheme& scheme, const Shape& shape, DType dtype, const Inputs& inputs,
+                                 bool inputs_first)
     : scheme_(scheme),
       shape_(inputs_first ? Shape{shape[1], shape[0]} : shape),
       dtype_(dtype),
-      activations_(activations),
-      input_scale_(input_scale),
-      input_factor_(input_factor),
+      inputs_(inputs),
       inputs_first_(inputs_first) {}
 
 void QuantizedWeight::members(nn::Visitor& v) {
   v.whole(*this, this, sizeof *this);
-  if (activations_ == Activations::fixed) v.member("input_scale", input_scale_);
-  if (input_factor_.defined()) v.member("input_factor", input_factor_);
+  if (inputs_.fixed.scale.defined()) v.member("input_scale", inputs_.fixed.scale);
+  if (inputs_.fixed.zero_point.defined()) v.member("input_zero_point", inputs_.fixed.zero_point);
+  if (inputs_.factor.defined()) v.member("input_factor", inputs_.factor);
 }
 
 Affine QuantizedWeight::affine_of(const std::vector<Tensor>& x) const {
@@ -65,7 +51,7 @@ Tensor QuantizedWeight::forward(const std::vector<Tensor>& x, Site s) {
   const Recorder r{"dequantize", s};
   Handle h = all.handle();
   if (scheme_.granularity == Granularity::group) h = r.part(h, 1, 0, row_length());
-  if (input_factor_.defined()) h = r.op(Op::multiply, h, r.as(h->dtype, input_factor_.handle()));
+  if (inputs_.factor.defined()) h = r.op(Op::multiply, h, r.as(h->dtype, inputs_.factor.handle()));
   const Tensor w = r.tensor(r.as(dtype_, r.reshape(h, shape_)));
   return inputs_first_ ? matrix_transpose(Arg(w, s)) : w;
 }
@@ -73,14 +59,11 @@ Tensor QuantizedWeight::forward(const std::vector<Tensor>& x, Site s) {
 std::optional<std::vector<Tensor>> QuantizedWeight::right_inverse(const Tensor& value, Site s) {
   const Recorder r{"quantize", s};
   Tensor given = inputs_first_ ? matrix_transpose(Arg(value, s)) : value;
-  if (input_factor_.defined()) {
+  if (inputs_.factor.defined()) {
     const Handle h = Operand(r.name, Arg(given, s)).take();
-    given = r.tensor(r.op(Op::divide, h, r.as(h->dtype, input_factor_.handle())));
+    given = r.tensor(r.op(Op::divide, h, r.as(h->dtype, inputs_.factor.handle())));
   }
-  if (scheme_.granularity == Granularity::group) {
-    const Handle h = Operand(r.name, Arg(given, s)).take();
-    given = r.tensor(r.reshape(h, {shape_[0], row_length()}));
-  }
+  given = detail::in_rows(given, scheme_, s);
   const Affine a = quant::affine_of(given, scheme_, s);
   const Tensor q = quantize(given, a, scheme_, s);
   const Tensor scale = r.tensor(r.as(float32, a.scale.handle()));
@@ -94,7 +77,7 @@ Tensor QuantizedWeight::layer(const LayerCall& call, const std::vector<Tensor>& 
   if (!given || !is_float(given->dtype) || call.inputs_first != inputs_first_) return {};
   if (detail::RecordsForExport::on()) return exported(call, x, s);
   if (scheme_.is_float8()) return {};
-  if (activations_ != Activations::none && !gradients_paused && is_tracked(given)) return {};
+  if (inputs_.activations != Activations::none && !gradients_paused && is_tracked(given)) return {};
   return call.conv ? conv(call, x, s) : linear(call, x, s);
 }
 
@@ -103,22 +86,24 @@ Tensor QuantizedWeight::linear(const LayerCall& call, const std::vector<Tensor>&
   const Formula f(call.function, {&given});
   Term rows = f.term(given);
   if (shape_.size() != 2 || rows.shape().empty() || rows.shape().back() != shape_[1]) return {};
-  if (input_factor_.defined()) rows = rows * f.term(input_factor_);
+  if (inputs_.factor.defined()) rows = rows * f.term(inputs_.factor);
   const Affine a = affine_of(x);
   const int64_t n = shape_[0], depth = shape_[1], count = depth ? numel(rows.shape()) / depth : 0;
   if (count == 0 || n == 0) return {};
   Shape result = rows.shape();
   result[result.size() - 1] = n;
+  const bool fixed = inputs_.activations == Activations::fixed;
   if (scheme_.granularity == Granularity::group) {
     if (f.work != float32 || !(packed() || scheme_.is_signed)) return {};
     const Tensor flat = f.tensor(reshape(rows, {count, depth}).handle());
-    const bool rounds = activations_ != Activations::none && packed();
-    const Rounded q = rounds ? rounded(flat, input_scale_, Granularity::channel, s) : Rounded{flat, {}};
+    const bool rounds = inputs_.activations != Activations::none && packed();
+    const RoundedInputs q =
+        rounds ? round_inputs(flat, inputs_, Granularity::channel, s) : RoundedInputs{flat, {}};
     Term y = f.term(detail::group_linear(q.integers, x[kIntegers], a, scheme_, s));
-    if (rounds) y = y * (input_scale_.defined() ? f.term(q.scale) : reshape(f.term(q.scale), {count, 1}));
+    if (rounds) y = y * reshape(f.term(q.affine.scale), fixed ? Shape{} : Shape{count, 1});
     return with_bias(f, reshape(y, result), call.bias, {n});
   }
-  if (activations_ == Activations::none && f.work == float32 && scheme_.is_signed &&
+  if (inputs_.activations == Activations::none && f.work == float32 && scheme_.is_signed &&
       !a.zero_point.defined()) {
     Handle scale = a.scale.handle();
     scale = scheme_.granularity == Granularity::channel ? f.reshape(scale, {n}) : f.broadcast(scale, {n});
@@ -128,29 +113,32 @@ Tensor QuantizedWeight::linear(const LayerCall& call, const std::vector<Tensor>&
   }
   const Term scale =
       scheme_.granularity == Granularity::channel ? reshape(f.term(a.scale), {n}) : f.term(a.scale);
+  const Handle& integers = x[kIntegers].handle();
   const auto product = [&](const Handle& left, DType t) {
-    const Handle w = f.as(t, x[kIntegers].handle());
-    return f.term(f.as(f.work, lazy::linear(f.arg(f.as(t, left)), f.arg(w)).handle()));
+    return f.term(lazy::linear(f.arg(f.as(t, left)), f.arg(f.as(t, integers))).handle());
   };
-  Term y, sums, left_scale;
-  if (activations_ == Activations::none) {
-    y = product(rows.handle(), f.work);
-    if (a.zero_point.defined()) sums = sum(rows, {-1});
-  } else {
-    const Tensor flat = f.tensor(reshape(rows, {count, depth}).handle());
-    const Rounded q = rounded(flat, input_scale_, Granularity::channel, s);
-    const Handle integers = f.reshape(q.integers.handle(), rows.shape());
-    y = product(integers, int32);
-    Shape each = result;
-    each[each.size() - 1] = 1;
-    left_scale = f.term(q.scale);
-    if (!input_scale_.defined()) left_scale = reshape(left_scale, each);
-    if (a.zero_point.defined()) sums = sum(f.term(f.as(f.work, integers)), {-1});
+  if (inputs_.activations == Activations::none) {
+    Term y = product(rows.handle(), f.work);
+    if (a.zero_point.defined()) y = y - sum(rows, {-1}) * f.term(a.zero_point);
+    return with_bias(f, y * scale, call.bias, {n});
   }
-  if (a.zero_point.defined()) y = y - sums * f.term(a.zero_point);
-  y = y * scale;
-  if (activations_ != Activations::none) y = y * left_scale;
-  return with_bias(f, y, call.bias, {n});
+  const Tensor flat = f.tensor(reshape(rows, {count, depth}).handle());
+  const RoundedInputs q = round_inputs(flat, inputs_, Granularity::channel, s);
+  Shape each = result;
+  each[each.size() - 1] = 1;
+  const auto of_rows = [&](const Term& t) { return fixed ? t : reshape(t, each); };
+  const Term left = reshape(f.term(q.integers.handle()), rows.shape());
+  Term y = product(left.handle(), int32), left_sums;
+  // (x - z) (w - v) summed is the product, less z times the sum of w, less v times the sum of x - z.
+  if (a.zero_point.defined()) left_sums = sum(left.as(int32), {-1});
+  if (const Tensor& z = q.affine.zero_point; z.defined()) {
+    const Term zero = of_rows(f.term(z.handle()));
+    y = y - zero * reshape(sum(f.term(f.as(int32, integers)), {-1}), {n});
+    if (a.zero_point.defined()) left_sums = left_sums - zero * static_cast<double>(depth);
+  }
+  y = y.as(f.work);
+  if (a.zero_point.defined()) y = y - left_sums.as(f.work) * f.term(a.zero_point);
+  return with_bias(f, y * scale * of_rows(f.term(q.affine.scale)), call.bias, {n});
 }
 
 Tensor QuantizedWeight::conv(const LayerCall& call, const std::vector<Tensor>& x, const Site& s) const {
@@ -165,17 +153,23 @@ Tensor QuantizedWeight::conv(const LayerCall& call, const std::vector<Tensor>& x
   options.bias = {};
   const auto product = [&](const Handle& left, DType t) {
     options.dtype = t;
-    return f.term(f.as(f.work, lazy::conv(f.arg(left), f.arg(x[kIntegers].handle()), options).handle()));
+    return f.term(lazy::conv(f.arg(left), f.arg(x[kIntegers].handle()), options).handle());
   };
   Shape channels(shape_.size() - 1, 1);
   channels[0] = shape_[0];
   const Term scale =
       scheme_.granularity == Granularity::channel ? reshape(f.term(a.scale), channels) : f.term(a.scale);
-  if (activations_ == Activations::none)
+  if (inputs_.activations == Activations::none)
     return with_bias(f, product(image.handle(), f.work) * scale, call.bias, channels);
-  const Rounded q = rounded(f.tensor(image.handle()), input_scale_, Granularity::tensor, s);
-  const Term y = product(q.integers.handle(), int32) * scale * f.term(q.scale);
-  return with_bias(f, y, call.bias, channels);
+  const RoundedInputs q = round_inputs(f.tensor(image.handle()), inputs_, Granularity::tensor, s);
+  Term y = product(q.integers.handle(), int32);
+  if (const Tensor& z = q.affine.zero_point; z.defined()) {
+    // Beyond the borders nothing is added, so what the zero point adds is a convolution of ones.
+    Shape one = image.shape();
+    if (one.size() == shape_.size()) one[0] = 1;
+    y = y - f.term(z.handle()) * product(f.filled(1, int8, one, image.handle()), int32);
+  }
+  return with_bias(f, y.as(f.work) * scale * f.term(q.affine.scale), call.bias, channels);
 }
 
 Tensor QuantizedWeight::exported(const LayerCall& call, const std::vector<Tensor>& x, const Site& s) {
@@ -185,24 +179,29 @@ Tensor QuantizedWeight::exported(const LayerCall& call, const std::vector<Tensor
   if (scheme_.granularity == Granularity::group || scheme_.is_float8()) {
     w = forward(x, s);
     if (inputs_first_) w = matrix_transpose(Arg(w, s));
-    if (input_factor_.defined()) w = divide(Arg(w, s), Arg(input_factor_, s));
+    if (inputs_.factor.defined()) w = divide(Arg(w, s), Arg(inputs_.factor, s));
   } else {
     const Tensor integers = x[kIntegers];
     w = detail::dequantize_node(integers, a.scale, a.zero_point, s);
     if (w.dtype(s) != dtype_) w = w.astype(dtype_, s);
   }
-  if (input_factor_.defined()) given = multiply(Arg(given, s), Arg(input_factor_, s));
+  if (inputs_.factor.defined()) given = multiply(Arg(given, s), Arg(inputs_.factor, s));
   const Shape shape = given.shape(s);
-  if (activations_ != Activations::none && numel(shape) > 0) {
-    if (input_scale_.defined()) {
-      given = detail::dequantize_node(detail::quantize_node(given, input_scale_, s), input_scale_, {}, s);
+  if (inputs_.activations != Activations::none && numel(shape) > 0) {
+    const Scheme& integers = inputs_.scheme;
+    if (inputs_.fixed.scale.defined() && integers.bits == 8) {
+      const Tensor zero =
+          inputs_.fixed.zero_point.defined() || integers.is_signed
+              ? inputs_.fixed.zero_point
+              : full({}, static_cast<double>(integers.middle()), integers.dtype(), given.device(s));
+      const Tensor& scale = inputs_.fixed.scale;
+      given = detail::dequantize_node(detail::quantize_node(given, scale, zero, s), scale, zero, s);
+    } else if (inputs_.fixed.scale.defined()) {
+      given = fake_quantize(given, inputs_.fixed, inputs_.by(Granularity::tensor), s);
     } else {
       const bool by_row = !call.conv;
-      Scheme how = kActivationScheme;
-      if (by_row) {
-        how.granularity = Granularity::channel;
-        given = reshape(Arg(given, s), Shape{numel(shape) / shape.back(), shape.back()});
-      }
+      const Scheme how = inputs_.by(by_row ? Granularity::channel : Granularity::tensor);
+      if (by_row) { given = reshape(Arg(given, s), Shape{numel(shape) / shape.back(), shape.back()}); }
       given = reshape(Arg(fake_quantize(given, quant::affine_of(given, how, s), how, s), s), shape);
     }
   }
@@ -214,7 +213,7 @@ std::string QuantizedWeight::extra_repr() const {
   constexpr const char* kNames[] = {"none", "dynamic", "fixed"};
   return Repr()
       .positional(to_string(scheme_))
-      .add("activations", kNames[static_cast<size_t>(activations_)])
+      .add("activations", kNames[static_cast<size_t>(inputs_.activations)])
       .str();
 }
 

@@ -4,29 +4,19 @@
 #include <string>
 
 #include "lazy/nn/modules/parametrize.hpp"
-#include "lazy/quant/affine.hpp"
+#include "lazy/quant/inputs.hpp"
 
 namespace lazy::quant {
-
-/// Says what is done with what a layer is given. none: it is multiplied as it is, by the weights' integers.
-/// dynamic: it is rounded to int8 too, with scales that are found in each call: one for each row of a linear
-/// map, one for all of an image. fixed: with one scale, which was found before (prepare_()). Products of int8
-/// are summed in int32, exactly.
-enum class Activations : uint8_t { none, dynamic, fixed };
-
-/// int8, symmetric: how activations are rounded.
-inline constexpr Scheme kActivationScheme{.granularity = Granularity::tensor};
 
 /// Is a parametrization whose parts are integers, scales and, of an affine scheme, zero points. Unsigned
 /// integers of 4 bits in groups are packed two in a byte. The parts are always of weights whose first axis is
 /// that of the outputs; those of (in, out) are transposed.
 class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
  public:
-  QuantizedWeight(const Scheme&, const Shape& shape, DType dtype, Activations, const Tensor& input_scale = {},
-                  const Tensor& input_factor = {}, bool inputs_first = false);
+  QuantizedWeight(const Scheme&, const Shape& shape, DType dtype, const Inputs& = {},
+                  bool inputs_first = false);
 
   const Scheme& scheme() const { return scheme_; }
-  Activations activations() const { return activations_; }
   /// True if two integers of 4 bits are in a byte.
   bool packed() const {
     return scheme_.granularity == Granularity::group && scheme_.bits == 4 && !scheme_.is_signed;
@@ -54,11 +44,7 @@ class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
   Scheme scheme_;
   Shape shape_;  // of the value, or of its transpose if inputs_first_
   DType dtype_;
-  Activations activations_;
-  Tensor input_scale_;  // (), float32, if activations are `fixed`
-  /// (depth), float32, of a linear map whose weights and activations are balanced: what it is given is
-  /// multiplied by this, and its integers stand for the weights divided by it. Else undefined.
-  Tensor input_factor_;
+  Inputs inputs_;
   bool inputs_first_;  // the value is (in, out)
 };
 

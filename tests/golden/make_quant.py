@@ -7,6 +7,7 @@ tests/training/quant to compare with.
 Each line: what | scheme | shape | input | results, floats as hexadecimal.
   affine   <bits signed symmetric granularity> | shape | x | scales | zero points
   fake     <bits signed> | shape | x | scales | zero points | y | gradient of x for a gradient of ones
+  learned  <bits signed granularity> | shape | x | gradient of y | scales | factor of their gradient | y | gradients of x and scales
   moving   | the range after each of some batches: pairs of least and most
 """
 import os
@@ -69,6 +70,22 @@ def lines():
         o(x)
         fields.append(hexes(x) + " ; " + hexes([o.min_val, o.max_val]))
     yield " | ".join(["moving"] + fields)
+    for bits, signed in ((8, True), (4, False), (2, True)):
+        low = -(1 << bits - 1) if signed else 0
+        high = low + (1 << bits) - 1
+        for shape in shapes:
+            for channel in (False, True):
+                x = (torch.randn(shape, generator=g) * 4).requires_grad_()
+                dy = torch.randn(shape, generator=g)
+                scale = (torch.rand(shape[0] if channel else 1, generator=g) * 2 / (high - low) + 0.02).requires_grad_()
+                zero = torch.full_like(scale, low + (1 << bits - 1), requires_grad=False)
+                factor = 0.25
+                if channel: y = torch._fake_quantize_learnable_per_channel_affine(x, scale, zero, 0, low, high, factor)
+                else: y = torch._fake_quantize_learnable_per_tensor_affine(x, scale, zero, low, high, factor)
+                (y * dy).sum().backward()
+                yield " | ".join(["learned", f"{bits} {int(signed)} {'channel' if channel else 'tensor'}", ints(shape),
+                                  hexes(x.detach()), hexes(dy), hexes(scale.detach()), str(factor), hexes(y.detach()),
+                                  hexes(x.grad), hexes(scale.grad)])
 
 
 if __name__ == "__main__":

@@ -95,7 +95,10 @@ struct Small : nn::Module {
 
 BOOST_AUTO_TEST_CASE(layers_of_integers) {
   manual_seed(31);
-  quant::Config balanced = quant::int8_fixed(), affine = quant::int8_weights();
+  quant::Config balanced = quant::int8_fixed(), affine = quant::int8_weights(), zeros = quant::int8_fixed(),
+                few = quant::int8_fixed();
+  zeros.activation_scheme = {.is_signed = false, .symmetric = false};
+  few.activation_scheme.bits = 6;  // no node says so
   balanced.balance = 0.5;
   affine.weights.symmetric = false;
   struct Kind {
@@ -108,6 +111,8 @@ BOOST_AUTO_TEST_CASE(layers_of_integers) {
                         {"dynamic", quant::int8_dynamic(), 0, 3},
                         {"fixed", quant::int8_fixed(), 3, 6},
                         {"balanced", balanced, 3, 6},
+                        {"uint8 with zero points", zeros, 3, 6},
+                        {"fixed, 6 bits", few, 0, 3},
                         {"int4 weights", quant::int4_weights(32), 0, 0},
                         {"e4m3", quant::float8_weights(), 0, 0}};
   for (const Kind& kind : kinds) BOOST_TEST_CONTEXT(kind.name) {
@@ -122,7 +127,8 @@ BOOST_AUTO_TEST_CASE(layers_of_integers) {
       onnx::Model model = onnx::load(folder / "m.onnx");
       for (const int64_t rows : {5, 2}) {
         const Tensor y = net(narrow(x, 0, 0, rows));
-        close(model(narrow(x, 0, 0, rows)), y.to_vector<double>(), kind.quantize ? 0.02 : 2e-5);
+        close(model(narrow(x, 0, 0, rows)), y.to_vector<double>(),
+              kind.config.activations == quant::Activations::fixed ? 0.02 : 2e-5);
       }
       std::ifstream in(folder / "m.onnx", std::ios::binary);
       const std::string bytes{std::istreambuf_iterator<char>(in), {}};

@@ -11,6 +11,14 @@ struct Sixteen {
   LAZY_LEVEL_INLINE static Sixteen load(const float* p) {
     return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)};
   }
+  LAZY_LEVEL_INLINE static __m256 eight_of(const float* p, int64_t count) {
+    const __m256i at = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), at));
+  }
+  /// Loads fewer; the others are 0.
+  LAZY_LEVEL_INLINE static Sixteen load_part(const float* p, int64_t count) {
+    return {eight_of(p, count), eight_of(p + 8, count - 8)};
+  }
   LAZY_LEVEL_INLINE static Sixteen all(float f) { return {_mm256_set1_ps(f), _mm256_set1_ps(f)}; }
   LAZY_LEVEL_INLINE static Sixteen times(const Sixteen& a, const Sixteen& b) {
     return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)};

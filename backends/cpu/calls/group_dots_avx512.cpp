@@ -9,6 +9,10 @@ constexpr int kColumnsOfFour = 2;
 struct Sixteen {
   __m512 v;
   LAZY_LEVEL_INLINE static Sixteen load(const float* p) { return {_mm512_loadu_ps(p)}; }
+  /// Loads fewer; the others are 0.
+  LAZY_LEVEL_INLINE static Sixteen load_part(const float* p, int64_t count) {
+    return {_mm512_maskz_loadu_ps(static_cast<__mmask16>((1 << count) - 1), p)};
+  }
   LAZY_LEVEL_INLINE static Sixteen all(float f) { return {_mm512_set1_ps(f)}; }
   LAZY_LEVEL_INLINE static Sixteen times(Sixteen a, Sixteen b) { return {_mm512_mul_ps(a.v, b.v)}; }
   LAZY_LEVEL_INLINE static Sixteen plus(Sixteen a, Sixteen b) { return {_mm512_add_ps(a.v, b.v)}; }

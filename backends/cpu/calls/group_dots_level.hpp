@@ -8,6 +8,7 @@
 // scale times that to what it has of the groups before; the lanes are added in halves at last.
 #pragma once
 #include <algorithm>
+#include <bit>
 
 #include "backends/cpu/calls/group_dots.hpp"
 
@@ -25,12 +26,10 @@ LAZY_LEVEL_INLINE float zeros_of(const GroupDots& d, int64_t n, const float* sum
     all = Sixteen::fma(s, Sixteen::load(sums + g), all);
   }
   if (g < d.groups) {
-    float a[kLanes] = {}, b[kLanes] = {};
-    for (int64_t i = 0; g + i < d.groups; ++i)
-      a[i] = scale[g + i], b[i] = (zero ? zero[g + i] : d.zero_of_all());
-    float c[kLanes] = {};
-    std::copy(sums + g, sums + d.groups, c);
-    all = Sixteen::fma(Sixteen::times(Sixteen::load(a), Sixteen::load(b)), Sixteen::load(c), all);
+    const int64_t left = d.groups - g;
+    const Sixteen s =
+        Sixteen::times(Sixteen::load_part(scale + g, left), zero ? Sixteen::load_part(zero + g, left) : same);
+    all = Sixteen::fma(s, Sixteen::load_part(sums + g, left), all);
   }
   return all.total();
 }
@@ -40,9 +39,9 @@ LAZY_LEVEL_INLINE void fetch_ahead(const uint8_t* next) {
   _mm_prefetch(reinterpret_cast<const char*>(next), _MM_HINT_T0);
 }
 
-/// Says how many tiles ahead: one row is done with a tile before memory has answered.
+/// Says how many tiles ahead: one row of floats is done with a tile before memory has answered.
 template <int kRows>
-constexpr int64_t kAhead = kRows == 1 ? 3 : 1;
+constexpr int64_t kAhead = kRows == 1 ? 4 : 1;
 
 /// Sums kRows rows of x by kColumns columns: enough sums at once that one can be added to while another is.
 template <int kRows, int kColumns>
@@ -126,19 +125,34 @@ struct TileOfBytes {
       for (int c = 0; c < kColumns; ++c) all[r][c] = Sixteen::all(0);
   }
   LAZY_LEVEL_INLINE void sum() {
+    const int64_t whole = d.depth / kBlock, bytes = d.row_bytes();
+    const auto whole_blocks = [&](auto scale_of) LAZY_LEVEL {
+      for (int64_t b = 0; b < whole; ++b)
+        for (int c = 0; c < kColumns; ++c) {
+          const uint8_t* const from = q + c * bytes + b * (kBlock / 2);
+          fetch_ahead(from + kColumns * bytes);
+          add(b, c, Nibbles::load(from), scale_of(c, b));
+        }
+    };
+    const int shift = std::countr_zero(static_cast<uint64_t>(d.how.group));  // groups are powers of two
     const Spread spread(d.how.group);
-    for (int64_t b = 0; b < blocks; ++b) {
-      const int64_t first = b * kBlock, left = std::min(kBlock, d.depth - first);
-      const int64_t g = first / d.how.group, groups = std::max<int64_t>(1, left / d.how.group);
-      for (int c = 0; c < kColumns; ++c) {
-        const uint8_t* const from = q + c * d.row_bytes() + first / 2;
-        fetch_ahead(from + kAhead<kRows> * kColumns * d.row_bytes());
-        const Nibbles n = left == kBlock ? Nibbles::load(from) : Nibbles::load_part(from, left / 2);
-        const Sixteen s = spread.of(scale + c * d.groups + g, groups);
-        for (int r = 0; r < kRows; ++r)
-          all[r][c] = Sixteen::fma(n.dot(x + (r * blocks + b) * kBlock), s, all[r][c]);
-      }
+    if (d.how.group >= kBlock) {
+      whole_blocks([&](int c, int64_t b)
+                       LAZY_LEVEL { return Sixteen::all(scale[c * d.groups + (b * kBlock >> shift)]); });
+    } else {
+      const int64_t groups = kBlock >> shift;
+      whole_blocks([&](int c, int64_t b)
+                       LAZY_LEVEL { return spread.of(scale + c * d.groups + b * groups, groups); });
     }
+    if (whole == blocks) return;
+    const int64_t first = whole * kBlock, left = d.depth - first;
+    for (int c = 0; c < kColumns; ++c)
+      add(whole, c, Nibbles::load_part(q + c * bytes + first / 2, left / 2),
+          spread.of(scale + c * d.groups + (first >> shift), std::max<int64_t>(1, left >> shift)));
+  }
+  LAZY_LEVEL_INLINE void add(int64_t b, int c, const Nibbles& n, const Sixteen& s) {
+    for (int r = 0; r < kRows; ++r)
+      all[r][c] = Sixteen::fma(n.dot(x + (r * blocks + b) * kBlock), s, all[r][c]);
   }
 };
 

@@ -34,6 +34,9 @@ struct Dots {
   }
 };
 
+/// Asks for what follows in memory: columns are too short for the processor to see it coming.
+inline __attribute__((always_inline)) void fetch(const char* ahead) { _mm_prefetch(ahead, _MM_HINT_T0); }
+
 /// Adds up each of four vectors.
 LAZY_AVX2 inline __m128i folded(__m256i a, __m256i b, __m256i c, __m256i d) {
   const __m256i s = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
@@ -55,10 +58,54 @@ LAZY_AVX2 inline void store(const Dots& d, int i, int64_t j, __m128i sums) {
   _mm_maskstore_epi32(to, in, all);
 }
 
-/// Multiplies bytes. kRaised and kLeft say that the right side is raised, and that the left one is unsigned.
+/// Adds the products of 64 bytes. kRaised and kLeft say that the right side is raised, and that the left one
+/// is unsigned.
+template <bool kRaised, bool kLeft>
+LAZY_VNNI_INLINE inline __m512i add(__m512i sum, __m512i left, __m512i right) {
+  if constexpr (kRaised) right = _mm512_xor_si512(right, _mm512_set1_epi8(-128));
+  return _mm512_dpbusd_epi32(sum, kLeft ? left : right, kLeft ? right : left);
+}
+
+/// Multiplies bytes, the columns one after the other: one or two rows are done with a column before memory
+/// has answered, so columns are read as one stream that is fetched ahead.
 template <int kRows, bool kRaised, bool kLeft>
-LAZY_VNNI void dot_bytes(const Dots& d) {
-  const __m512i raise = _mm512_set1_epi8(-128);
+LAZY_VNNI void stream_bytes(const Dots& d) {
+  constexpr int kSums = 4;          // vectors that a column is added up in
+  constexpr int64_t kAhead = 8192;  // bytes
+  const int64_t whole = d.steps / kChunk * kChunk;
+  const __mmask64 last = (uint64_t{1} << (d.steps - whole)) - 1;
+  for (int64_t j = 0; j < d.count; j += kColumns) {
+    const char* at[kColumns];
+    d.place(j, at);
+    __m256i all[kRows][kColumns];
+    for (int c = 0; c < kColumns; ++c) {
+      __m512i sums[kRows][kSums];
+      for (auto& row : sums)
+        for (__m512i& a : row) a = _mm512_setzero_si512();
+      const auto step = [&](int64_t k, int n, __m512i right) LAZY_VNNI_INLINE {
+        for (int i = 0; i < kRows; ++i)
+          sums[i][n] = add<kRaised, kLeft>(sums[i][n], _mm512_loadu_si512(d.rows + i * d.row + k), right);
+      };
+      int64_t k = 0;
+      for (; k + kSums * kChunk <= whole; k += kSums * kChunk)
+        for (int n = 0; n < kSums; ++n) {
+          const char* const here = at[c] + k + n * kChunk;
+          fetch(here + kAhead);
+          step(k + n * kChunk, n, _mm512_loadu_si512(here));
+        }
+      for (; k < whole; k += kChunk) step(k, 0, _mm512_loadu_si512(at[c] + k));
+      if (last != 0) step(whole, 0, _mm512_maskz_loadu_epi8(last, at[c] + whole));
+      for (int i = 0; i < kRows; ++i)
+        all[i][c] = halved(_mm512_add_epi32(_mm512_add_epi32(sums[i][0], sums[i][1]),
+                                            _mm512_add_epi32(sums[i][2], sums[i][3])));
+    }
+    for (int i = 0; i < kRows; ++i) store(d, i, j, folded(all[i][0], all[i][1], all[i][2], all[i][3]));
+  }
+}
+
+/// Multiplies bytes, four columns side by side.
+template <int kRows, bool kRaised, bool kLeft>
+LAZY_VNNI void tile_bytes(const Dots& d) {
   const int64_t whole = d.steps / kChunk * kChunk;
   const __mmask64 last = (uint64_t{1} << (d.steps - whole)) - 1;
   for (int64_t j = 0; j < d.count; j += kColumns) {
@@ -69,12 +116,10 @@ LAZY_VNNI void dot_bytes(const Dots& d) {
       for (__m512i& a : row) a = _mm512_setzero_si512();
     const auto step = [&](int64_t k, __mmask64 in) LAZY_VNNI_INLINE {
       for (int c = 0; c < kColumns; ++c) {
-        __m512i right = _mm512_maskz_loadu_epi8(in, at[c] + k);
-        if constexpr (kRaised) right = _mm512_xor_si512(right, raise);
-        for (int i = 0; i < kRows; ++i) {
-          const __m512i row = _mm512_loadu_si512(d.rows + i * d.row + k);
-          acc[i][c] = _mm512_dpbusd_epi32(acc[i][c], kLeft ? row : right, kLeft ? right : row);
-        }
+        fetch(at[c] + k + kColumns * d.column);
+        const __m512i right = _mm512_maskz_loadu_epi8(in, at[c] + k);
+        for (int i = 0; i < kRows; ++i)
+          acc[i][c] = add<kRaised, kLeft>(acc[i][c], _mm512_loadu_si512(d.rows + i * d.row + k), right);
       }
     };
     for (int64_t k = 0; k < whole; k += kChunk) step(k, ~uint64_t{0});
@@ -82,6 +127,12 @@ LAZY_VNNI void dot_bytes(const Dots& d) {
     for (int i = 0; i < kRows; ++i)
       store(d, i, j, folded(halved(acc[i][0]), halved(acc[i][1]), halved(acc[i][2]), halved(acc[i][3])));
   }
+}
+
+template <int kRows, bool kRaised, bool kLeft>
+void dot_bytes(const Dots& d) {
+  if constexpr (kRows <= 2) stream_bytes<kRows, kRaised, kLeft>(d);
+  else tile_bytes<kRows, kRaised, kLeft>(d);
 }
 
 /// Puts four vectors of sums in order: of 64 columns, each has four of every 16.
@@ -184,8 +235,9 @@ DottedRows::Unit DottedRows::unit(DType left, DType right, bool wide) {
                                  : Unit::raised_right;
 }
 
-int64_t DottedRows::most(DType left, DType right, bool wide) {
-  return unit(left, right, wide) == Unit::words ? kMost / 2 : kMost;
+int64_t DottedRows::most(DType left, DType right, bool wide, bool far) {
+  if (unit(left, right, wide) == Unit::words) return 2;
+  return far ? kMost : kMostOfNear;
 }
 
 DottedRows::DottedRows(const PackSource& left, int64_t rows, int64_t steps, DType right, bool wide)
@@ -207,8 +259,17 @@ DottedRows::DottedRows(const PackSource& left, int64_t rows, int64_t steps, DTyp
 }
 
 template <int kRows>
-void DottedRows::multiply_rows(const PackSource& right, int64_t columns, int32_t* sums, int64_t pitch) const {
-  const Dots d{data_.data(), pitch_, steps_, right.data, right.column, columns, start_, sums, pitch};
+void DottedRows::multiply_rows(int64_t row, const PackSource& right, int64_t columns, int32_t* sums,
+                               int64_t pitch) const {
+  const Dots d{data_.data() + row * pitch_,
+               pitch_,
+               steps_,
+               right.data,
+               right.column,
+               columns,
+               start_ + row,
+               sums,
+               pitch};
   switch (unit_) {
     case Unit::raised_right: return dot_bytes<kRows, true, false>(d);
     case Unit::unsigned_right: return dot_bytes<kRows, false, false>(d);
@@ -226,13 +287,14 @@ void DottedRows::multiply_across(const PackSource& right, int64_t columns, int32
   }
 }
 
-void DottedRows::multiply(const PackSource& right, int64_t columns, int32_t* sums, int64_t pitch) const {
-  switch (rows_) {
-    case 1: return multiply_rows<1>(right, columns, sums, pitch);
-    case 2: return multiply_rows<2>(right, columns, sums, pitch);
-    case 3: return multiply_rows<3>(right, columns, sums, pitch);
-    default: return multiply_rows<4>(right, columns, sums, pitch);
-  }
+void DottedRows::multiply(int64_t first, int64_t last, const PackSource& right, int64_t columns,
+                          int32_t* sums, int64_t pitch) const {
+  for (int64_t row = first; row < last; row += 4, sums += 4 * pitch) switch (last - row) {
+      case 1: multiply_rows<1>(row, right, columns, sums, pitch); break;
+      case 2: multiply_rows<2>(row, right, columns, sums, pitch); break;
+      case 3: multiply_rows<3>(row, right, columns, sums, pitch); break;
+      default: multiply_rows<4>(row, right, columns, sums, pitch); break;
+    }
 }
 
 }  // namespace lazy::cpu_backend

@@ -12,13 +12,14 @@ namespace lazy::cpu_backend {
 class DottedRows {
  public:
   /// Returns how many rows of type `left` are worth it by elements of type `right`. `wide` says that there
-  /// are registers of 64 bytes.
-  static int64_t most(DType left, DType right, bool wide);
+  /// are registers of 64 bytes, `far` that the right side comes from memory, where copying it costs more.
+  static int64_t most(DType left, DType right, bool wide, bool far);
   /// Copies so many rows at most.
   DottedRows(const PackSource& left, int64_t rows, int64_t steps, DType right, bool wide);
-  /// Sets sums[i * pitch + j] to the product of row i and of column j, whose elements lie one after the other
-  /// from right.data + j * right.column on.
-  void multiply(const PackSource& right, int64_t columns, int32_t* sums, int64_t pitch) const;
+  /// Sets sums[i * pitch + j] to the product of row first + i and of column j, whose elements lie one after
+  /// the other from right.data + j * right.column on.
+  void multiply(int64_t first, int64_t last, const PackSource& right, int64_t columns, int32_t* sums,
+                int64_t pitch) const;
 
   /// True if multiply_across() can multiply one such row.
   static bool goes_across(DType left, DType right, bool wide) {
@@ -35,9 +36,10 @@ class DottedRows {
   enum class Unit : uint8_t { raised_right, unsigned_right, unsigned_left, words };
   static Unit unit(DType left, DType right, bool wide);
   template <int kRows>
-  void multiply_rows(const PackSource& right, int64_t columns, int32_t* sums, int64_t pitch) const;
+  void multiply_rows(int64_t row, const PackSource& right, int64_t columns, int32_t* sums,
+                     int64_t pitch) const;
 
-  static constexpr int64_t kMost = 4;
+  static constexpr int64_t kMost = 20, kMostOfNear = 12;
   Unit unit_;
   int64_t rows_, steps_, pitch_;
   std::vector<char> data_;  // each row followed by zeros, up to pitch_ bytes

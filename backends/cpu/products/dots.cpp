@@ -25,7 +25,8 @@ void dots(const Product& p, const ProductLaunch& l, const ContractionSides& s, c
                 width = vectors / p.form.vectors * p.form.vectors * p.form.lanes;
   const int64_t grain = p.columns_each(l, s);
   l.box.each_piece(args, divide_up(s.columns, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
-    const Scratch sums((s.rows * width + DottedRows::kAcross) * p.element);
+    const int64_t together = std::min<int64_t>(s.rows, p.form.rows);
+    const Scratch sums((together * width + DottedRows::kAcross) * p.element);
     LaunchWords one(l.box.layout().words());
     ContractionPlan plan;
     plan.tiles = sums.data();
@@ -36,11 +37,14 @@ void dots(const Product& p, const ProductLaunch& l, const ContractionSides& s, c
       const PackSource right{s.right + begin * s.right_column, s.right_step, s.right_column,
                              p.form.right.from};
       auto* const to = reinterpret_cast<int32_t*>(sums.data());
-      if (across) rows.multiply_across(right, columns, to);
-      else rows.multiply(right, columns, to, round_up(columns, p.form.lanes));
-      std::copy_n(mine, one.size(), one.data());
-      l.box.restrict(one.data(), p.vector_axis, begin, begin + columns);
-      p.launch(l, plan, one.data());
+      for (int64_t row = 0; row < s.rows; row += together) {
+        const ContractionBlock block{row, std::min(together, s.rows - row), begin, columns};
+        if (across) rows.multiply_across(right, columns, to);
+        else rows.multiply(row, row + block.rows, right, columns, to, round_up(columns, p.form.lanes));
+        std::copy_n(mine, one.size(), one.data());
+        p.restrict(l, block, one.data());
+        p.launch(l, plan, one.data());
+      }
     }
   });
 }

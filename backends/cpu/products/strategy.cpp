@@ -32,7 +32,8 @@ bool takes_dots(const Product& p, const ContractionSides& s) {
   const DType left = f.left.from, right = f.right.from;
   if (!integers || s.steps < kShortestDot) return false;
   if (s.right_step == static_cast<int64_t>(size_of(right)))
-    return s.rows <= (f.rows > 1 ? DottedRows::most(left, right, p.wide()) : 1);
+    return s.rows <=
+           (f.rows > 1 ? DottedRows::most(left, right, p.wide(), p.right_bytes(s) > far_bytes()) : 1);
   return s.rows == 1 && s.right_column == static_cast<int64_t>(size_of(right)) &&
          DottedRows::goes_across(left, right, p.wide());
 }

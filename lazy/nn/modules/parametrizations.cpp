@@ -1,7 +1,5 @@
 #include "lazy/nn/modules/parametrizations.hpp"
 
-#include <cmath>
-
 #include "lazy/formula/formula.hpp"
 #include "lazy/nn/functional/norms.hpp"
 #include "lazy/nn/modules/convolution.hpp"
@@ -19,8 +17,6 @@ using nn::detail::Repr;
 
 namespace {
 
-constexpr double kLeastScale = 0x1p-23;  // torch's, of a value that is 0 everywhere: float32's epsilon
-
 /// Returns the axes other than one; all if there is none.
 Dims others(const char* name, std::optional<int64_t> axis, int rank, const Site& s) {
   Dims r;
@@ -36,18 +32,6 @@ Term length(const Term& x, std::optional<int64_t> axis) {
   const Dims along = others(f.name, axis, x.rank(), f.site);
   if (along.empty()) return abs(x);
   return norm(x, 2, along, axis ? keepdims : dropdims);
-}
-
-/// Returns the largest |x| likewise, over the largest integer that is to stand for it.
-Term scale_of(const Term& x, std::optional<int64_t> axis, double largest) {
-  const Formula& f = x.formula();
-  const Dims along = others(f.name, axis, x.rank(), f.site);
-  const Term top = along.empty() ? abs(x) : max(abs(x), along, axis ? keepdims : dropdims);
-  return maximum(top / largest, kLeastScale);
-}
-
-Term rounded_to(const Term& x, const Term& scale, double least, double largest) {
-  return minimum(maximum(round(x * (1.0 / scale)), least), largest);
 }
 
 }  // namespace
@@ -155,40 +139,6 @@ std::string LowRank::extra_repr() const {
   return Repr().add("rank", lora_A.size(0)).add("scale", scale).str();
 }
 
-Tensor FakeQuantize::forward(const std::vector<Tensor>& x, Site s) {
-  Arg a(x[0], s);
-  const Formula f("fake_quantize", {&a});
-  const Term v = f.term(a);
-  Composite whole(f.name, {&v.handle()}, f.site);
-  const double largest = std::ldexp(1.0, bits - 1) - 1;
-  const Term scale = scale_of(v, axis, largest);
-  return f.finish(whole, rounded_to(v, scale, -largest - 1, largest) * scale,
-                  [](const Differentiated& d) { return std::vector<Handle>{d.gradient}; });
-}
-
-std::string FakeQuantize::extra_repr() const {
-  Repr r;
-  r.add("bits", static_cast<int64_t>(bits));
-  if (axis) r.add("axis", *axis);
-  return r.str();
-}
-
-Tensor Dequantize::forward(const std::vector<Tensor>& x, Site s) {
-  Arg n(x[0], s), scale(x[1], s);
-  const Formula f("dequantize", {&scale});
-  const Term integers = f.term(n), scales = f.term(scale);
-  Composite whole(f.name, {&integers.handle(), &scales.handle()}, f.site);
-  return f.finish(whole, integers * scales);
-}
-
-std::optional<std::vector<Tensor>> Dequantize::right_inverse(const Tensor& value, Site s) {
-  Arg a(value, s);
-  const Formula f("dequantize", {&a});
-  const Term v = f.term(a), scale = scale_of(v, axis, 127);
-  return std::vector{f.tensor(rounded_to(v, scale, -127, 127).as(int8).handle()),
-                     f.tensor(scale.as(f.result).handle())};
-}
-
 void weight_norm(Module& module, std::string_view name, std::optional<int64_t> dim, Site s) {
   parametrize::register_parametrization(module, name, WeightNorm(dim), false, s);
 }
@@ -213,16 +163,6 @@ void low_rank(Module& module, std::string_view name, IntegerArg rank, double alp
   parametrize::register_parametrization(module, name, std::move(more), false, s);
   parametrize::ParametrizationList& list = parametrize::parametrizations(p, s);
   for (size_t i = 0; i < list.parts(); ++i) list.original(i).requires_grad_(false, s);
-}
-
-void fake_quantize(Module& module, std::string_view name, int bits, std::optional<int64_t> axis, Site s) {
-  if (bits < 2 || bits > 16)
-    fail<Error>("fake_quantize", std::to_string(bits) + " bits: 2 to 16 are possible", s);
-  parametrize::register_parametrization(module, name, FakeQuantize(bits, axis), false, s);
-}
-
-void dequantize(Module& module, std::string_view name, std::optional<int64_t> axis, Site s) {
-  parametrize::register_parametrization(module, name, Dequantize(axis), false, s);
 }
 
 }  // namespace lazy::nn::utils::parametrizations

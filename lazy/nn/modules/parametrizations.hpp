@@ -1,4 +1,5 @@
-// Parametrizations that are ready: of torch.nn.utils.parametrizations, and for quantised and adapted weights.
+// Parametrizations that are ready: of torch.nn.utils.parametrizations, and of adapted weights; those of
+// quantised ones are in lazy/quant.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -49,26 +50,6 @@ struct LowRank final : parametrize::Parametrization {
   LAZY_MODULE(lora_A, lora_B)
 };
 
-/// Rounds a value to what integers of `bits` bits can say: n * scale for n from -2^(bits-1) to 2^(bits-1) -
-/// 1, where scale is the largest |x| / (2^(bits-1) - 1), of all or for each index of `axis`. The gradient
-/// goes through as if nothing were rounded (Bengio et al., 2013).
-struct FakeQuantize final : parametrize::Parametrization {
-  int bits;
-  std::optional<int64_t> axis;
-  explicit FakeQuantize(int width = 8, std::optional<int64_t> along = {}) : bits(width), axis(along) {}
-  Tensor forward(const std::vector<Tensor>& x, Site s) override;
-  std::string extra_repr() const override;
-};
-
-/// Makes a weight of integers, part 0, int8, and their scale, part 1: n * scale, in the scale's dtype. Each
-/// index of `axis` has a scale, or all have one if there is none.
-struct Dequantize final : parametrize::Parametrization {
-  std::optional<int64_t> axis;
-  explicit Dequantize(std::optional<int64_t> along = {}) : axis(along) {}
-  Tensor forward(const std::vector<Tensor>& x, Site s) override;
-  std::optional<std::vector<Tensor>> right_inverse(const Tensor& value, Site s) override;
-};
-
 // Each of these registers one for a parameter of a module. Error for a name that the module has not;
 // IndexError for an axis that the parameter has not.
 
@@ -84,11 +65,5 @@ void spectral_norm(Module& module, std::string_view name = "weight", IntegerArg 
 /// ShapeError for a parameter of less than two dimensions, Error for a rank below 1.
 void low_rank(Module& module, std::string_view name, IntegerArg rank, double alpha = 1,
               Generator* generator = nullptr, Site s = Site::current());
-/// Error unless there are 2 to 16 bits.
-void fake_quantize(Module& module, std::string_view name = "weight", int bits = 8,
-                   std::optional<int64_t> axis = {}, Site s = Site::current());
-/// Rounds the parameter to integers, which are not trained, and their scale, which is if the parameter was.
-void dequantize(Module& module, std::string_view name = "weight", std::optional<int64_t> axis = {},
-                Site s = Site::current());
 
 }  // namespace lazy::nn::utils::parametrizations

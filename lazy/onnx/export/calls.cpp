@@ -66,7 +66,7 @@ std::string Exporter::write_call(const Twin& call, int output) {
     return n.arity == 2 ? y : node("Add", {y, in[2]});
   }
   if (&spec.definition() == &quant::detail::kQuantize) {
-    in.push_back(number(0, int8));  // the zero point, which says the dtype
+    if (n.arity == 2) in.push_back(number(0, int8));  // the zero point, which says the dtype
     return node("QuantizeLinear", in);
   }
   if (&spec.definition() == &quant::detail::kDequantize)

@@ -53,6 +53,34 @@ std::vector<Case> read_cases() {
 Tensor symmetric(const Tensor& x) { return triu(x) + triu(x, 1).T(); }
 std::vector<Tensor> in_three(const Tensor& x) { return split(x, 3, 0); }
 
+Tensor scale_of(const Tensor& x, double largest, bool by_row) {
+  const Tensor top = by_row ? max(abs(x), 1, keepdims) : max(abs(x));
+  return maximum(top / largest, 0x1p-23);
+}
+
+/// Rounds to integers; the gradient goes through.
+struct FakeQuantize final : Parametrization {
+  int bits;
+  bool by_row;
+  FakeQuantize(int width, bool rows) : bits(width), by_row(rows) {}
+  Tensor forward(const std::vector<Tensor>& x, Site) override {
+    const Tensor given = x[0].detach();
+    const double top = std::ldexp(1.0, bits - 1) - 1;
+    const Tensor scale = scale_of(given, top, by_row);
+    const Tensor rounded = clip(round(given * (1 / scale)), -top - 1, top) * scale;
+    return x[0] + (rounded - x[0]).detach();
+  }
+};
+
+/// Makes a weight of integers, and of a scale for each row, which is trained.
+struct Dequantize final : Parametrization {
+  Tensor forward(const std::vector<Tensor>& x, Site) override { return x[0].astype(x[1].dtype()) * x[1]; }
+  std::optional<std::vector<Tensor>> right_inverse(const Tensor& value, Site) override {
+    const Tensor scale = scale_of(value, 127, true);
+    return std::vector{clip(round(value * (1 / scale)), -127, 127).astype(int8), scale};
+  }
+};
+
 struct Model {
   nn::Sequential net;
   nn::Module* layer;
@@ -107,11 +135,20 @@ const std::map<std::string, std::function<Model()>>& models() {
       {"low_rank_of_a_convolution",
        [] { return with(convolution_model(), [](Model& m) { ready::low_rank(*m.layer, "weight", 2, 3); }); }},
       {"fake_quantize",
-       [] { return with(linear_model(), [](Model& m) { ready::fake_quantize(*m.layer); }); }},
+       [] {
+         return with(linear_model(),
+                     [](Model& m) { register_parametrization(*m.layer, "weight", FakeQuantize(8, false)); });
+       }},
       {"fake_quantize_channels",
-       [] { return with(linear_model(), [](Model& m) { ready::fake_quantize(*m.layer, "weight", 4, 0); }); }},
+       [] {
+         return with(linear_model(),
+                     [](Model& m) { register_parametrization(*m.layer, "weight", FakeQuantize(4, true)); });
+       }},
       {"dequantize",
-       [] { return with(linear_model(), [](Model& m) { ready::dequantize(*m.layer, "weight", 0); }); }},
+       [] {
+         return with(linear_model(),
+                     [](Model& m) { register_parametrization(*m.layer, "weight", Dequantize()); });
+       }},
       {"shards",
        [] {
          return with(linear_model(), [](Model& m) {
@@ -140,7 +177,7 @@ const std::map<std::string, std::function<Model()>>& models() {
        [] {
          return with(linear_model(), [](Model& m) {
            ready::weight_norm(*m.layer);
-           register_parametrization(*m.layer, "weight", ready::FakeQuantize(8, 0));
+           register_parametrization(*m.layer, "weight", FakeQuantize(8, true));
          });
        }},
   };
@@ -385,7 +422,7 @@ BOOST_AUTO_TEST_CASE(gradients) {
 BOOST_AUTO_TEST_CASE(read_twice) {
   nn::Linear normed{64, 48}, integers{64, 48};
   ready::weight_norm(normed);
-  ready::dequantize(integers, "weight", 0);
+  register_parametrization(integers, "weight", Dequantize());
   const Tensor x = ones({3, 64}), y = ones({5, 64});
   const no_grad scope;
   for (nn::Linear* layer : {&normed, &integers}) {
@@ -413,7 +450,7 @@ BOOST_AUTO_TEST_CASE(read_twice) {
 BOOST_AUTO_TEST_CASE(nothing_is_stored) {
   nn::Linear layer{1024, 1024, {.bias = false}};
   layer.requires_grad_(false);
-  ready::dequantize(layer, "weight", 0);
+  register_parametrization(layer, "weight", Dequantize());
   eval(part(layer, 0), part(layer, 1));
   const Tensor x = ones({2, 1024}).eval();
   const auto step = [&] {
@@ -567,7 +604,7 @@ BOOST_AUTO_TEST_CASE(removing) {
   check::close(layer.weight, (before + 1).to_vector<double>(), 1e-6);
   BOOST_TEST(!layer.weight.requires_grad());
   // The parts were of another dtype.
-  ready::dequantize(layer, "weight", 0);
+  register_parametrization(layer, "weight", Dequantize());
   BOOST_TEST((part(layer).dtype() == int8));
   remove_parametrizations(layer, "weight");
   BOOST_TEST((layer.weight.dtype() == float32));
@@ -577,7 +614,7 @@ BOOST_AUTO_TEST_CASE(removing) {
 // Adapters on integers: one parametrization takes what the one before gives.
 BOOST_AUTO_TEST_CASE(one_after_the_other) {
   nn::Linear layer{4, 3};
-  ready::dequantize(layer, "weight", 0);
+  register_parametrization(layer, "weight", Dequantize());
   ready::low_rank(layer, "weight", 2);
   const std::string expected =
       "bias [3]\nparametrizations.weight.original0 [3, 4]\nparametrizations.weight.original1 [3, 1]\n"
@@ -605,7 +642,7 @@ BOOST_AUTO_TEST_CASE(one_after_the_other) {
 
 BOOST_AUTO_TEST_CASE(moved_to_other_dtypes) {
   nn::Linear layer{4, 3};
-  ready::dequantize(layer, "weight", 0);
+  register_parametrization(layer, "weight", Dequantize());
   layer.to(bfloat16);
   BOOST_TEST((layer.weight.dtype() == bfloat16));
   BOOST_TEST((part(layer, 0).dtype() == int8));
@@ -671,7 +708,6 @@ BOOST_AUTO_TEST_CASE(errors) {
   BOOST_TEST(to_string(layer.weight) == to_string(before));
   THROWS(Error, (ready::low_rank(layer, "weight", 0), 0), "low_rank: a rank of 0: at least 1 is needed");
   THROWS(ShapeError, (ready::low_rank(layer, "bias", 1), 0), "low_rank: a parameter of [3] is no matrix");
-  THROWS(Error, (ready::fake_quantize(layer, "weight", 1), 0), "fake_quantize: 1 bits: 2 to 16 are possible");
   THROWS(IndexError, (ready::weight_norm(layer, "weight", 2), 0),
          "weight_norm: axis 2 is out of range for 2 dimensions");
   THROWS(Error, (ready::spectral_norm(layer, "w"), 0), "spectral_norm: Linear has no parameter 'w'");

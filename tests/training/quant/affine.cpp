@@ -89,6 +89,43 @@ BOOST_AUTO_TEST_CASE(fake_quantisation_is_torchs) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(learned_steps_have_torchs_gradients) {
+  for (const auto& f : lines_of("learned")) BOOST_TEST_CONTEXT(f[1] << " " << f[2]) {
+      const auto how = golden::words(f[1]);
+      const bool channel = how[2] == "channel";
+      const quant::Scheme s = scheme_of(std::stoi(how[0]), how[1] == "1", true,
+                                        channel ? quant::Granularity::channel : quant::Granularity::tensor);
+      const Shape shape = shape_of(f[2]);
+      Tensor x = tensor_of(f[3], shape), scale = channel ? numbers_of(f[5]) : numbers_of(f[5]).reshape({});
+      x.requires_grad_();
+      scale.requires_grad_();
+      const Tensor y = quant::fake_quantize_learned(x, scale, s, std::strtod(f[6].c_str(), nullptr));
+      sum(y * tensor_of(f[4], shape)).backward();
+      const auto near = [](const Tensor& got, const std::string& expected) {
+        const auto a = got.to_vector<float>(), b = floats(expected);
+        BOOST_REQUIRE(a.size() == b.size());
+        for (size_t i = 0; i < a.size(); ++i)
+          BOOST_TEST(std::abs(a[i] - b[i]) <= 2e-5f * (1 + std::abs(b[i])));
+      };
+      near(y, f[7]);
+      near(x.grad(), f[8]);
+      near(scale.grad(), f[9]);
+    }
+  // Of groups each scale has the gradient that it has where it is a channel's.
+  const quant::Scheme by_group{.bits = 4, .granularity = quant::Granularity::group, .group = 32};
+  const quant::Scheme by_channel{.bits = 4};
+  Generator g(4);
+  Tensor x = randn(g, {3, 64}), scale = rand(g, {3, 2}) * 0.2 + 0.05, rows = x.reshape({6, 32}).eval(),
+         flat = scale.reshape({6}).eval();
+  const Tensor dy = randn(g, {3, 64});
+  for (Tensor* t : {&x, &scale, &rows, &flat}) t->requires_grad_();
+  sum(quant::fake_quantize_learned(x, scale, by_group, 1) * dy).backward();
+  sum(quant::fake_quantize_learned(rows, flat, by_channel, 1) * dy.reshape({6, 32})).backward();
+  BOOST_TEST(scale.grad().to_vector<float>() == flat.grad().to_vector<float>(),
+             boost::test_tools::per_element());
+  BOOST_TEST(x.grad().to_vector<float>() == rows.grad().to_vector<float>(), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(groups) {
   const uint64_t seed = test::asked_seed();
   BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << seed);

@@ -378,6 +378,150 @@ BOOST_AUTO_TEST_CASE(calibrated_and_trained) {
   BOOST_TEST(accuracy(trained, test) > before - 0.05);
 }
 
+/// Returns a config whose activations are uint8 with zero points.
+quant::Config with_zero_points(quant::Config c, int bits = 8, bool is_signed = false) {
+  if (c.activations == quant::Activations::none) c.activations = quant::Activations::dynamic;
+  c.activation_scheme = {.bits = bits, .is_signed = is_signed, .symmetric = false};
+  return c;
+}
+
+BOOST_AUTO_TEST_CASE(activations_with_zero_points) {
+  const uint64_t seed = test::asked_seed();
+  BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << seed);
+  Generator g(seed);
+  const no_grad scope;
+  for (const quant::Scheme& weights :
+       {quant::Scheme{}, quant::Scheme{.granularity = quant::Granularity::tensor},
+        quant::Scheme{.symmetric = false}, quant::Scheme{.is_signed = false, .symmetric = false}})
+    for (const auto activations : {quant::Activations::dynamic, quant::Activations::fixed})
+      for (const auto& [bits, is_signed] : {std::pair{8, false}, {8, true}, {6, false}})
+        for (const auto& [in, out] : {std::pair{1, 1}, {7, 3}, {96, 9}, {300, 17}})
+          for (const int64_t rows : {1, 5, 33})
+            BOOST_TEST_CONTEXT(to_string(weights) << (is_signed ? " int" : " uint") << bits << " " << rows
+                                                  << " x " << in << " to " << out) {
+              const quant::Config config =
+                  with_zero_points({.weights = weights, .activations = activations}, bits, is_signed);
+              nn::Linear layer(in, out, {.generator = &g});
+              // Of one sign, as behind a ReLU, with a few that are not.
+              const Tensor x = (rand(g, {rows, in}) * 3 - 0.2).eval();
+              quant::prepare_(layer, config);
+              (void)layer(x).eval();
+              quant::convert_(layer);
+              quant::Scheme how = config.activation_scheme;
+              if (activations == quant::Activations::fixed) how.granularity = quant::Granularity::tensor;
+              const quant::Affine a = quant::affine_of(x, how);
+              const Tensor near = quant::dequantize(quant::quantize(x, a, how), a, how);
+              near_product(layer(x), near, value_of(layer), layer.bias, 2e-5f);
+            }
+  // Products of integers alone are exact: in integers of 64 bits they are the same.
+  nn::Linear layer(300, 40, {.bias = false, .generator = &g});
+  quant::quantize_(layer, with_zero_points(quant::int8_dynamic()));
+  const Tensor x = relu(randn(g, {20, 300})).eval();
+  const quant::Scheme how{.is_signed = false, .symmetric = false};
+  const quant::Affine a = quant::affine_of(x, how);
+  auto& list = parametrizations(layer.weight);
+  const Tensor q = quant::quantize(x, a, how).astype(int64) - a.zero_point.astype(int64).reshape({20, 1});
+  const Tensor sums = matmul(q, Tensor(list.original(0)).astype(int64).T()).astype(float32);
+  BOOST_TEST(all_of(layer(x)) == all_of(sums * Tensor(list.original(1)) * a.scale.reshape({20, 1})),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(convolutions_of_activations_with_zero_points) {
+  Generator g(21);
+  const no_grad scope;
+  for (const auto activations : {quant::Activations::dynamic, quant::Activations::fixed})
+    for (const int64_t groups : {1, 2})
+      for (const int64_t padding : {0, 2}) {
+        const quant::Config config = with_zero_points({.activations = activations});
+        nn::Conv2d layer(4, 6, {3, 2}, {.stride = 2, .padding = padding, .groups = groups, .generator = &g});
+        // Their range begins above 0 nearly everywhere: a border of zeros is not a border of zero points.
+        const Tensor x = (rand(g, {2, 4, 9, 8}) * 3 - 0.2).eval();
+        quant::prepare_(layer, config);
+        (void)layer(x).eval();
+        quant::convert_(layer);
+        quant::Scheme how = config.activation_scheme;
+        how.granularity = quant::Granularity::tensor;
+        const quant::Affine a = quant::affine_of(x, how);
+        const Tensor near = quant::dequantize(quant::quantize(x, a, how), a, how);
+        close(layer(x), conv2d(near, value_of(layer),
+                               {.stride = 2, .padding = padding, .groups = groups, .bias = layer.bias}));
+        close(layer(x(0)), layer(x)(0), activations == quant::Activations::fixed ? 2e-5f : 0.05f);
+      }
+}
+
+BOOST_AUTO_TEST_CASE(zero_points_give_numbers_of_one_sign_a_bit_more) {
+  Generator g(22);
+  const no_grad scope;
+  const nn::Linear layer(256, 64, {.generator = &g});
+  const Tensor x = relu(randn(g, {50, 256})).eval(), exact = layer(x).eval();
+  const auto decibels = [&](const quant::Config& config) {
+    nn::Linear own = layer;
+    quant::prepare_(own, config);
+    (void)own(x).eval();
+    quant::convert_(own);
+    nn::Linear loaded = layer;
+    quant::prepare_(loaded, config);
+    (void)loaded(x + 3).eval();
+    quant::convert_(loaded);
+    loaded.load_state_dict(own.state_dict());
+    BOOST_TEST(all_of(loaded(x)) == all_of(own(x)), boost::test_tools::per_element());
+    return quant::sqnr(linear(x, value_of(own), own.bias), own(x));
+  };
+  for (const quant::Range range :
+       {quant::Range::min_max, quant::Range::percentile, quant::Range::least_error}) {
+    quant::Config config = quant::int8_fixed();
+    config.range = range;
+    const double without = decibels(config), with = decibels(with_zero_points(config));
+    BOOST_TEST(with > without + 4, with << " and " << without << " decibels");
+  }
+  nn::Linear other(64, 8);
+  const quant::Config groups = with_zero_points(quant::int4_dynamic(32));
+  quant::Config balanced = with_zero_points(quant::int8_fixed()), codes = quant::int8_dynamic();
+  balanced.balance = 0.5;
+  codes.activation_scheme.format = quant::Format::e4m3;
+  test::fails_at<Error>("layers.cpp", __LINE__, "zero points", [&] { quant::quantize_(other, groups); });
+  test::fails_at<Error>("layers.cpp", __LINE__, "zero points", [&] { quant::prepare_(other, balanced); });
+  test::fails_at<Error>("layers.cpp", __LINE__, "to integers", [&] { quant::quantize_(other, codes); });
+}
+
+BOOST_AUTO_TEST_CASE(steps_are_learned) {
+  Generator g(9);
+  manual_seed(9);
+  Net net;
+  train(net, g, 400);
+  const Batch test = batch_of(g, 1000);
+  const double before = accuracy(net, test);
+  quant::Config few{.weights = {.bits = 2}, .activations = quant::Activations::fixed};
+  few.learned_steps = true;
+  Net trained = net;
+  quant::prepare_(trained, few, quant::Prepare::train);
+  BOOST_TEST(trained.named_parameters().size() == net.named_parameters().size() + 8);
+  auto& list = parametrizations(trained.hidden.weight);
+  const auto first = all_of(list[0].state_dict()["weight_step"]);
+  train(trained, g, 200, 1e-3);
+  BOOST_TEST(all_of(list[0].state_dict()["weight_step"]) != first);
+  trained.eval();
+  Tensor as_trained;
+  {
+    const no_grad scope;
+    as_trained = trained(test.x).eval();
+  }
+  quant::convert_(trained);
+  const no_grad scope;
+  BOOST_TEST(quant::sqnr(as_trained, trained(test.x)) > 40);
+  BOOST_TEST(accuracy(trained, test) > before - 0.05);
+  Net other;
+  quant::Config wrong = few, affine = few;
+  wrong.weights = quant::int4_weights(32).weights;
+  affine.activation_scheme.symmetric = false;
+  const auto by_training = [&](const quant::Config& c) { quant::prepare_(other, c, quant::Prepare::train); };
+  const int line = __LINE__ - 1;
+  test::fails_at<Error>("layers.cpp", line, "learned", [&] { by_training(wrong); });
+  test::fails_at<Error>("layers.cpp", line, "learned", [&] { by_training(affine); });
+  test::fails_at<Error>("layers.cpp", __LINE__, "learned", [&] { quant::prepare_(other, few); });
+  test::fails_at<Error>("layers.cpp", __LINE__, "prepare_()", [&] { quant::quantize_(other, few); });
+}
+
 /// Draws rows of which some columns are a hundred times as large as others, as text models have them.
 Tensor rows_with_outliers(Generator& g, int64_t n, int64_t depth) {
   const Tensor large = where(arange(depth) % 37 == 5, 100.0, 1.0);

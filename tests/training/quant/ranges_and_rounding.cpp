@@ -131,6 +131,26 @@ BOOST_AUTO_TEST_CASE(results_change_less_than_by_the_nearest) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(biases_take_back_what_rounding_changes_in_the_mean) {
+  const Tensor x = correlated(400, 96) + 3;
+  const no_grad scope;
+  for (const bool has_bias : {true, false}) {
+    const nn::Linear exact(96, 24, {.bias = has_bias});
+    nn::Linear own = exact;
+    quant::Config config = quant::int4_weights(32);
+    config.rounding = quant::Rounding::second_order;
+    quant::prepare_(own, config);
+    (void)own(x).eval();
+    quant::convert_(own);
+    const Tensor change = own(x) - exact(x);
+    const double of_mean = sqrt(sum(square(mean(change, 0)))).item<double>(),
+                 all = sqrt(mean(sum(square(change), 1))).item<double>();
+    if (has_bias) BOOST_TEST(of_mean < 1e-3 * all);
+    else BOOST_TEST(!own.bias.defined());
+    BOOST_TEST(quant::sqnr(exact(x), own(x)) > 20);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(columns_that_are_given_nothing_become_0) {
   std::vector<double> h(9, 0);
   h[0] = 2, h[8] = 3;
