@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -95,21 +96,43 @@ class NcclCarrier final : public jit::Carrier {
   }
 
   void exchange(int connection, std::span<const Message> out, std::span<const Message> in) override {
-    gpu_.enter();
-    api::NcclComm& comm = connections_.at(static_cast<size_t>(connection));
-    if (stopped_.load() || !comm) throw jit::CarrierStopped();
+    api::NcclComm& comm = entered(connection);
     api::Result first = nccl_.group_start();
     const auto note = [&](api::Result r) {
       if (first == api::kSuccess && r != api::kNcclInProgress) first = r;
     };
     using api::NcclType;
     for (const Message& m : in)
-      if (m.bytes) note(nccl_.receive(m.data, m.bytes, NcclType::bytes, m.peer, comm, stream_));
+      if (m.bytes) note(nccl_.receive(m.data, m.bytes, NcclType::u8, m.peer, comm, stream_));
     for (const Message& m : out)
-      if (m.bytes) note(nccl_.send(m.data, m.bytes, NcclType::bytes, m.peer, comm, stream_));
+      if (m.bytes) note(nccl_.send(m.data, m.bytes, NcclType::u8, m.peer, comm, stream_));
     const api::Result ended = nccl_.group_end();
     settle(comm, first == api::kSuccess ? ended : first);
     finish(comm);
+  }
+
+  void gather(int connection, const void* own, void* all, size_t bytes) override {
+    together(connection, [&](api::NcclComm comm) {
+      return nccl_.gather(own, all, bytes, api::NcclType::u8, comm, stream_);
+    });
+  }
+  void broadcast(int connection, int root, void* data, size_t bytes) override {
+    together(connection, [&](api::NcclComm comm) {
+      return nccl_.broadcast(data, data, bytes, api::NcclType::u8, root, comm, stream_);
+    });
+  }
+  bool adds(DType t) const override { return type_of(t).has_value(); }
+  void add(int connection, DType t, void* values, int64_t n) override {
+    together(connection, [&](api::NcclComm comm) {
+      return nccl_.reduce(values, values, static_cast<size_t>(n), type_of(t).value(), api::NcclReduction::sum,
+                          comm, stream_);
+    });
+  }
+  void add_parts(int connection, DType t, const void* values, void* part, int64_t n) override {
+    together(connection, [&](api::NcclComm comm) {
+      return nccl_.reduce_parts(values, part, static_cast<size_t>(n), type_of(t).value(),
+                                api::NcclReduction::sum, comm, stream_);
+    });
   }
 
   void copy(void* to, const void* from, size_t bytes) override {
@@ -133,6 +156,36 @@ class NcclCarrier final : public jit::Carrier {
   void stop() noexcept override { stopped_.store(true); }
 
  private:
+  static std::optional<api::NcclType> type_of(DType t) {
+    using api::NcclType;
+    switch (t) {
+      case DType::int8: return NcclType::i8;
+      case DType::uint8: return NcclType::u8;
+      case DType::int32: return NcclType::i32;
+      case DType::uint32: return NcclType::u32;
+      case DType::int64: return NcclType::i64;
+      case DType::uint64: return NcclType::u64;
+      case DType::float16: return NcclType::f16;
+      case DType::float32: return NcclType::f32;
+      case DType::float64: return NcclType::f64;
+      case DType::bfloat16: return NcclType::bf16;
+      default: return std::nullopt;
+    }
+  }
+  api::NcclComm& entered(int connection) {
+    gpu_.enter();
+    api::NcclComm& comm = connections_.at(static_cast<size_t>(connection));
+    if (stopped_.load() || !comm) throw jit::CarrierStopped();
+    return comm;
+  }
+  /// Waits for a call of all processes.
+  template <class Call>
+  void together(int connection, Call&& call) {
+    api::NcclComm& comm = entered(connection);
+    settle(comm, call(comm));
+    finish(comm);
+  }
+
   void make_event(api::Event& e) {
     gpu_.check(gpu_.driver.event_create(&e, api::kEventDisableTiming), "cuEventCreate");
   }

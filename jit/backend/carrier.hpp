@@ -43,9 +43,21 @@ class Carrier {
   /// Connects as number `own` of so many processes, all of which call this, and returns the connection's
   /// number. Throws CommunicationError, with the reason, where that can't be done.
   virtual int connect(const std::string& invitation, int own, int count) = 0;
-  /// Sends and receives all these messages, at most one to and one from each peer, and returns when they are
-  /// done. Throws CommunicationError where a peer or the way to it fails.
+  // What follows up to copy() returns when it is done. It throws CommunicationError where a peer or the way
+  // to it fails.
+  /// Sends and receives all these messages, at most one to and one from each peer.
   virtual void exchange(int connection, std::span<const Message> out, std::span<const Message> in) = 0;
+  /// Gives each process the values of all, of so many bytes each, one behind the other; `own` may be its
+  /// place among them.
+  virtual void gather(int connection, const void* own, void* all, size_t bytes) = 0;
+  /// Gives each process what `root` has.
+  virtual void broadcast(int connection, int root, void* data, size_t bytes) = 0;
+  /// True if it adds up values of this type itself, in an order of its own and with its own rounding.
+  virtual bool adds(DType) const = 0;
+  /// Adds up the n elements that each process has, in place: all get all sums.
+  virtual void add(int connection, DType, void* values, int64_t n) = 0;
+  /// Likewise for n elements of each process: number i gets the i-th n of the sums.
+  virtual void add_parts(int connection, DType, const void* values, void* part, int64_t n) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
   /// Combines `count` values of n elements, which lie one behind the other, from the first to the last: by
   /// add (integers wrap, 16-bit floats in float32), multiply, minimum or maximum. `to` may be one of them.

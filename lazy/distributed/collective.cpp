@@ -9,6 +9,7 @@
 #include "jit/core/bytes.hpp"
 #include "lazy/distributed/communicator.hpp"
 #include "lazy/distributed/sums/combine.hpp"
+#include "support/config.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
 
@@ -74,11 +75,12 @@ Collective::Collective(const CollectiveAttributes& a, std::span<const Meta> oper
   type_ = operands.empty() ? DType::uint8 : operands[0].dtype;
   width_ = static_cast<int64_t>(size_of(type_));
   given_ = elements_of(operands);
-  count_ = filled(a, given_);
+  count_ =
+      at_.carrier && a.of() == Kind::all_reduce ? even_share(given_, ranks_) * ranks_ : filled(a, given_);
   own_.elements = static_cast<uint64_t>(given_);
   own_.kind = a.kind, own_.reduction = a.reduction, own_.root = a.root, own_.group = a.group;
   own_.dtype = static_cast<int32_t>(type_);
-  own_.place = at_.carrier ? at_.number : 0;
+  if (at_.carrier) own_.place = at_.number + (adds_itself() ? Announcement::kAdds : 0);
   for (const Meta& m : operands) {
     sizes_.push_back(numel(m.shape));
     own_.shapes = mix(own_.shapes, static_cast<uint64_t>(m.shape.size()));
@@ -100,7 +102,7 @@ void Collective::pack(const char* const* in, char* work) {
     if (sizes_[i]) memory_.copy(this->work(at), in[i], bytes(sizes_[i]));
     at += sizes_[i];
   }
-  if (count_ > given_) {
+  if (count_ > given_ && attributes_.of() == Kind::reduce_scatter) {
     const std::string zeros(bytes(count_ - given_), '\0');
     memory_.write(this->work(given_), zeros.data(), zeros.size());
   }
@@ -164,9 +166,24 @@ void Collective::exchange(std::vector<Outgoing> out, std::vector<Incoming> in) {
   const auto distance = [&](int r) { return (r - me_ + ranks_) % ranks_; };
   std::sort(out.begin(), out.end(),
             [&](const Outgoing& a, const Outgoing& b) { return distance(a.to) < distance(b.to); });
+  if (at_.carrier) {
+    std::vector<jit::Carrier::Message> sent, received;
+    size_t bytes = 0;
+    for (const Outgoing& o : out)
+      sent.push_back({o.to, const_cast<void*>(o.data), o.bytes}), bytes += o.bytes;
+    for (const Incoming& i : in) received.push_back({i.from, i.data, i.bytes});
+    return ask(bytes, [&](jit::Carrier& c, int connection) { c.exchange(connection, sent, received); });
+  }
   for (Outgoing& o : out) o.to = world_rank(o.to);
   for (Incoming& i : in) i.from = world_rank(i.from);
-  all_.exchange(at_, own_, out, in);
+  all_.exchange(own_, out, in);
+}
+
+void Collective::ask(size_t bytes, const Engine::Ask& what) { all_.ask(at_, own_, members_, bytes, what); }
+
+bool Collective::adds_itself() const {
+  return at_.carrier && attributes_.how() == ReduceOp::sum && at_.carrier->adds(type_) &&
+         config::get().comm_sums == config::CommSums::any;
 }
 
 void Collective::copy(char* to, const char* from, int64_t elements) const {
@@ -193,6 +210,9 @@ void Collective::combine(const std::vector<Outgoing>& out, const char* own, int6
 }
 
 void Collective::all_reduce() {
+  if (adds_itself())
+    return ask(bytes(count_),
+               [&](jit::Carrier& c, int connection) { c.add(connection, type_, work(0), count_); });
   std::vector<Outgoing> out;
   if (static_cast<int64_t>(bytes(count_)) <= kWhole) {
     for (int r = 0; r < ranks_; ++r)
@@ -207,6 +227,10 @@ void Collective::all_reduce() {
     if (r != me_) out.push_back({r, work(begin_of(r)), bytes(length_of(r))});
   char* const own = work(begin_of(me_));
   combine(out, own, length_of(me_), own);
+  if (at_.carrier)
+    return ask(bytes(length_of(me_)), [&](jit::Carrier& c, int connection) {
+      c.gather(connection, own, work(0), bytes(length_of(me_)));
+    });
   std::vector<Outgoing> mine;
   std::vector<Incoming> theirs;
   for (int r = 0; r < ranks_; ++r)
@@ -218,6 +242,13 @@ void Collective::all_reduce() {
 }
 
 void Collective::scatter() {
+  if (adds_itself()) {
+    char* const part = work(count_);
+    ask(bytes(count_), [&](jit::Carrier& c, int connection) {
+      c.add_parts(connection, type_, work(0), part, length_of(me_));
+    });
+    return copy(work(0), part, length_of(me_));
+  }
   std::vector<Outgoing> out;
   for (int r = 0; r < ranks_; ++r)
     if (r != me_) out.push_back({r, work(begin_of(r)), bytes(length_of(r))});
@@ -228,6 +259,10 @@ void Collective::scatter() {
 }
 
 void Collective::gather() {
+  if (at_.carrier)
+    return ask(bytes(count_), [&](jit::Carrier& c, int connection) {
+      c.gather(connection, work(count_ * me_), work(0), bytes(count_));
+    });
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
   for (int r = 0; r < ranks_; ++r) {
@@ -239,6 +274,10 @@ void Collective::gather() {
 }
 
 void Collective::broadcast() {
+  if (at_.carrier)
+    return ask(me_ == attributes_.root ? bytes(count_) : 0, [&](jit::Carrier& c, int connection) {
+      c.broadcast(connection, attributes_.root, work(0), bytes(count_));
+    });
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
   for (int r = 0; me_ == attributes_.root && r < ranks_; ++r)
@@ -272,16 +311,21 @@ void Collective::shift() {
 
 // Two ranks alone take part: the receiver checks. Devices carry nothing before both have.
 void Collective::send() {
-  const int to = world_rank(attributes_.root);
-  std::vector<Incoming> in;
-  if (at_.carrier) in.push_back({to, nullptr, 0});
-  all_.exchange(at_, own_, std::vector<Outgoing>{{to, work(0), bytes(count_)}}, in);
+  if (at_.carrier) return pass(true);
+  all_.exchange(own_, std::vector<Outgoing>{{world_rank(attributes_.root), work(0), bytes(count_)}}, {});
 }
 void Collective::receive() {
-  const int from = world_rank(attributes_.root);
-  std::vector<Outgoing> out;
-  if (at_.carrier) out.push_back({from, nullptr, 0});
-  all_.exchange(at_, own_, out, std::vector<Incoming>{{from, work(0), bytes(count_)}});
+  if (at_.carrier) return pass(false);
+  all_.exchange(own_, {}, std::vector<Incoming>{{world_rank(attributes_.root), work(0), bytes(count_)}});
+}
+void Collective::pass(bool sends) {
+  const int own = world_rank(me_), other = world_rank(attributes_.root);
+  const int ranks[] = {std::min(own, other), std::max(own, other)};
+  const jit::Carrier::Message message{other == ranks[1], work(0), bytes(count_)};
+  all_.ask(at_, own_, ranks, sends ? message.bytes : 0, [&](jit::Carrier& c, int connection) {
+    const std::span<const jit::Carrier::Message> one(&message, 1), none;
+    c.exchange(connection, sends ? one : none, sends ? none : one);
+  });
 }
 
 bool carries_device(const jit::CallSpec&, jit::Backend& device) {

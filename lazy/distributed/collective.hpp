@@ -59,6 +59,11 @@ class Collective {
  private:
   void go();
   void exchange(std::vector<Outgoing> out, std::vector<Incoming> in);
+  /// Asks the device's carrier for what all of the group do together.
+  void ask(size_t bytes, const Engine::Ask&);
+  /// Sends to or receives from the other rank of a pair, on a device.
+  void pass(bool sends);
+  bool adds_itself() const;
   void combine(const std::vector<Outgoing>& out, const char* own, int64_t length, char* to);
   void copy(char* to, const char* from, int64_t elements) const;
   void all_reduce();

@@ -264,15 +264,36 @@ void Communicator::explain_losses(std::function<std::string(int)> explain) {
   explain_loss_ = std::move(explain);
 }
 
-void Communicator::exchange(const Engine::Place& place, const Announcement& own,
-                            std::span<const Outgoing> out, std::span<const Incoming> in) {
+void Communicator::exchange(const Announcement& own, std::span<const Outgoing> out,
+                            std::span<const Incoming> in) {
+  std::vector<int> awaited;
+  for (const Incoming& i : in) awaited.push_back(i.from);
+  for (const Outgoing& o : out) metric::add(MetricCounter::collective_bytes, o.bytes);
+  guarded(own, std::move(awaited),
+          [&](const CheckAnnouncement& check) { engine_->exchange(own, out, in, check); });
+}
+
+void Communicator::ask(const Engine::Place& place, const Announcement& own, std::span<const int> ranks,
+                       size_t bytes, const Engine::Ask& ask) {
+  std::vector<int> awaited(ranks.begin(), ranks.end());
+  std::erase(awaited, rank());
+  metric::add(MetricCounter::collective_bytes, bytes);
+  at_device_.store(true, std::memory_order_relaxed);
+  struct Leave {
+    std::atomic<bool>& flag;
+    ~Leave() { flag.store(false, std::memory_order_relaxed); }
+  } leave{at_device_};
+  guarded(own, std::move(awaited),
+          [&](const CheckAnnouncement& check) { engine_->ask_at(place, own, ranks, check, ask); });
+}
+
+void Communicator::guarded(const Announcement& own, std::vector<int> awaited,
+                           const std::function<void(const CheckAnnouncement&)>& f) {
   {
     const std::lock_guard lock(mutex_);
     if (!broken_.empty()) throw CommunicationError("ranks can't exchange anything any more: " + broken_);
-    unheard_.clear();
-    for (const Incoming& i : in) unheard_.push_back(i.from);
+    unheard_ = std::move(awaited);
   }
-  for (const Outgoing& o : out) metric::add(MetricCounter::collective_bytes, o.bytes);
   bool differ = false;
   const auto check = [&](int from, const Announcement& theirs) {
     {
@@ -290,13 +311,7 @@ void Communicator::exchange(const Engine::Place& place, const Announcement& own,
     throw CommunicationError(std::string(name_of(static_cast<Kind>(own.kind))) + ": " + why);
   };
   try {
-    if (!place.carrier) return engine_->exchange(own, out, in, check);
-    struct AtDevice {
-      std::atomic<bool>& flag;
-      explicit AtDevice(std::atomic<bool>& f) : flag(f) { flag.store(true, std::memory_order_relaxed); }
-      ~AtDevice() { flag.store(false, std::memory_order_relaxed); }
-    } at_device(at_device_);
-    engine_->exchange_at(place, own, out, in, check);
+    f(check);
   } catch (const Stopped& s) {
     std::function<std::string(const std::vector<int>&)> explain;
     std::string why;

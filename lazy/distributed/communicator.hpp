@@ -93,8 +93,11 @@ class Communicator {
   };
   /// Exchanges messages of the collective that is announced. Throws CommunicationError, on all ranks, where
   /// the ranks announce different things, or one is gone or does not come.
-  void exchange(const Engine::Place&, const Announcement& own, std::span<const Outgoing>,
-                std::span<const Incoming>);
+  void exchange(const Announcement& own, std::span<const Outgoing>, std::span<const Incoming>);
+  /// Asks a device's carrier to exchange so many bytes of the collective that is announced, between these
+  /// ranks, when all of them are there. Throws likewise.
+  void ask(const Engine::Place&, const Announcement& own, std::span<const int> ranks, size_t bytes,
+           const Engine::Ask&);
 
   // For those who watch over ranks (watch.hpp), on threads of theirs.
   Status status() const;
@@ -112,6 +115,9 @@ class Communicator {
   static void give_up(std::span<Communicator* const> ranks, const std::string& why);
 
  private:
+  /// Does what the engine is asked for, and says why it failed.
+  void guarded(const Announcement& own, std::vector<int> awaited,
+               const std::function<void(const CheckAnnouncement&)>&);
   void fail(const std::string& why);
   /// Notes the reason of the exchange's end, unless there is one.
   bool note_reason(std::string why, std::function<std::string(const std::vector<int>&)> explain);

@@ -13,13 +13,16 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "lazy/distributed/sums/combine.hpp"
 #include "tests/emulated_cuda/calls.hpp"
 #include "tests/emulated_cuda/driver.hpp"
 #include "tests/emulated_cuda/settings.hpp"
@@ -127,6 +130,8 @@ struct Transfer {
   }
 };
 
+using Finish = std::function<void()>;
+
 struct Group {
   int depth = 0;
   std::vector<Transfer> transfers;
@@ -134,8 +139,28 @@ struct Group {
 thread_local Group group;
 std::atomic<int> groups_begun = 0;
 
-/// Does what a group's kernel does, until it is done or aborted.
-void carry(NcclComm comm, std::vector<Transfer>& transfers, bool stalls) {
+size_t bytes_of(NcclType t) {
+  switch (t) {
+    case NcclType::i8:
+    case NcclType::u8: return 1;
+    case NcclType::f16:
+    case NcclType::bf16: return 2;
+    case NcclType::i64:
+    case NcclType::u64:
+    case NcclType::f64: return 8;
+    default: return 4;
+  }
+}
+lazy::DType dtype_of(NcclType t) {
+  constexpr lazy::DType kTypes[] = {lazy::DType::int8,    lazy::DType::uint8,   lazy::DType::int32,
+                                    lazy::DType::uint32,  lazy::DType::int64,   lazy::DType::uint64,
+                                    lazy::DType::float16, lazy::DType::float32, lazy::DType::float64,
+                                    lazy::DType::bfloat16};
+  return kTypes[static_cast<int>(t)];
+}
+
+/// Does what a group's kernel does, until it is done or aborted. Returns whether it was done.
+bool carry(NcclComm comm, std::vector<Transfer>& transfers, bool stalls) {
   const Memory::Access access(machine()->memory);
   while (!comm->aborted && comm->context->failure == 0) {
     bool all = true, any = false;
@@ -143,27 +168,83 @@ void carry(NcclComm comm, std::vector<Transfer>& transfers, bool stalls) {
       if (!stalls && !t.is_done()) any |= t.move();
       all &= t.is_done();
     }
-    if (all) break;
+    if (all) return true;
     if (!any) std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
+  return false;
+}
+
+/// Finds what a call names, or returns what is wrong with it.
+Result check(NcclComm comm, Stream given, StreamStruct*& stream, const void* data, size_t bytes) {
+  if (!handles().has<NcclCommStruct>(comm) || comm->shared->joined < comm->ranks || comm->aborted ||
+      comm->finalized)
+    return kInvalidArgument;
+  if (driver::find_stream(given, stream) != kSuccess || stream->context != comm->context)
+    return kUnhandledCudaError;
+  if (machine()->memory.device_of(reinterpret_cast<DevicePtr>(data), bytes) == comm->context->ordinal)
+    return kSuccess;
+  std::fprintf(stderr, "emulated_cuda: NCCL was given memory that is not the device's\n");
+  return kInvalidArgument;
 }
 
 Result add(bool sends, void* data, size_t count, NcclType type, int peer, NcclComm comm, Stream given) {
   StreamStruct* stream = nullptr;
-  if (!handles().has<NcclCommStruct>(comm) || comm->shared->joined < comm->ranks || comm->aborted ||
-      comm->finalized || type != NcclType::bytes || peer < 0 || peer >= comm->ranks || peer == comm->rank)
-    return kInvalidArgument;
-  if (driver::find_stream(given, stream) != kSuccess || stream->context != comm->context)
-    return kUnhandledCudaError;
-  if (machine()->memory.device_of(reinterpret_cast<DevicePtr>(data), count) != comm->context->ordinal) {
-    std::fprintf(stderr, "emulated_cuda: NCCL was given memory that is not the device's\n");
-    return kInvalidArgument;
-  }
+  if (const Result r = check(comm, given, stream, data, count); r != kSuccess) return r;
+  if (type != NcclType::u8 || peer < 0 || peer >= comm->ranks || peer == comm->rank) return kInvalidArgument;
   if (group.depth == 0) return kInvalidUsage;  // the product sends and receives in groups alone
   for (const Transfer& t : group.transfers)
     if (t.comm == comm && t.sends == sends && t.peer == peer) return kInvalidUsage;
   group.transfers.push_back({sends, peer, static_cast<char*>(data), count, comm, stream});
   return kSuccess;
+}
+
+/// Makes these transfers, and what follows them, work of the stream.
+void submit(NcclComm comm, StreamStruct* stream, std::vector<Transfer> transfers, Finish finish = {}) {
+  {
+    const std::lock_guard lock(comm->mutex);
+    ++comm->under_way;
+  }
+  const bool stalls = ++groups_begun == settings().stall_group && comm->rank == settings().stall_rank;
+  stream->queue->submit(
+      [comm, transfers = std::move(transfers), finish = std::move(finish), stalls]() mutable {
+        if (carry(comm, transfers, stalls) && finish) {
+          const Memory::Access access(machine()->memory);
+          finish();
+        }
+        const std::lock_guard lock(comm->mutex);
+        --comm->under_way;
+        comm->changed.notify_all();
+      });
+}
+
+/// Has all get the values of all, which are then given to `finish`, by rank.
+Result exchange_all(const void* from, size_t bytes, NcclComm comm, StreamStruct* stream,
+                    std::function<void(const std::vector<std::vector<char>>&)> finish) {
+  const auto all = std::make_shared<std::vector<std::vector<char>>>(static_cast<size_t>(comm->ranks));
+  std::vector<Transfer> transfers;
+  for (int r = 0; r < comm->ranks; ++r) {
+    std::vector<char>& of = (*all)[static_cast<size_t>(r)];
+    of.resize(bytes);
+    if (r == comm->rank) continue;
+    transfers.push_back({true, r, static_cast<char*>(const_cast<void*>(from)), bytes, comm, stream});
+    transfers.push_back({false, r, of.data(), bytes, comm, stream});
+  }
+  submit(comm, stream, std::move(transfers), [=, finish = std::move(finish), own = comm->rank] {
+    std::memcpy((*all)[static_cast<size_t>(own)].data(), from, bytes);
+    finish(*all);
+  });
+  return kNcclInProgress;
+}
+
+/// Adds up from the last to the first, and rounds each time: another order than the product's.
+std::vector<char> sum_of(NcclType type, const std::vector<std::vector<char>>& all, size_t count) {
+  std::vector<char> sum = all.back();
+  for (size_t r = all.size() - 1; r-- > 0;) {
+    const char* const both[] = {sum.data(), all[r].data()};
+    lazy::distributed::detail::combine_ranks(dtype_of(type), lazy::distributed::ReduceOp::sum, both,
+                                             sum.data(), static_cast<int64_t>(count));
+  }
+  return sum;
 }
 
 void leave(NcclComm comm) {
@@ -282,20 +363,7 @@ Result ncclGroupEnd() {
   std::map<std::pair<NcclComm, StreamStruct*>, std::vector<Transfer>> all;
   for (const Transfer& t : std::exchange(group.transfers, {})) all[{t.comm, t.stream}].push_back(t);
   if (injected) return *injected;
-  for (auto& [where, transfers] : all) {
-    const auto [comm, stream] = where;
-    {
-      const std::lock_guard lock(comm->mutex);
-      ++comm->under_way;
-    }
-    const bool stalls = ++groups_begun == settings().stall_group && comm->rank == settings().stall_rank;
-    stream->queue->submit([comm = comm, transfers = transfers, stalls]() mutable {
-      carry(comm, transfers, stalls);
-      const std::lock_guard lock(comm->mutex);
-      --comm->under_way;
-      comm->changed.notify_all();
-    });
-  }
+  for (auto& [where, transfers] : all) submit(where.first, where.second, std::move(transfers));
   return all.empty() ? kSuccess : kNcclInProgress;
 }
 
@@ -307,6 +375,64 @@ Result ncclSend(const void* from, size_t count, NcclType type, int peer, NcclCom
 Result ncclRecv(void* to, size_t count, NcclType type, int peer, NcclComm comm, Stream stream) {
   if (const auto injected = count_call(__func__)) return *injected;
   return add(false, to, count, type, peer, comm, stream);
+}
+
+Result ncclAllGather(const void* from, void* to, size_t count, NcclType type, NcclComm comm, Stream given) {
+  if (const auto injected = count_call(__func__)) return *injected;
+  StreamStruct* stream = nullptr;
+  const size_t bytes = count * bytes_of(type);
+  if (const Result r = check(comm, given, stream, from, bytes); r != kSuccess) return r;
+  if (const Result r = check(comm, given, stream, to, bytes * static_cast<size_t>(comm->ranks));
+      r != kSuccess)
+    return r;
+  return exchange_all(from, bytes, comm, stream, [=](const std::vector<std::vector<char>>& all) {
+    for (size_t r = 0; r < all.size(); ++r)
+      std::memcpy(static_cast<char*>(to) + r * bytes, all[r].data(), bytes);
+  });
+}
+
+Result ncclBroadcast(const void* from, void* to, size_t count, NcclType type, int root, NcclComm comm,
+                     Stream given) {
+  if (const auto injected = count_call(__func__)) return *injected;
+  StreamStruct* stream = nullptr;
+  const size_t bytes = count * bytes_of(type);
+  if (const Result r = check(comm, given, stream, to, bytes); r != kSuccess) return r;
+  if (root < 0 || root >= comm->ranks || from != to) return kInvalidArgument;
+  std::vector<Transfer> transfers;
+  if (comm->rank != root) transfers.push_back({false, root, static_cast<char*>(to), bytes, comm, stream});
+  else
+    for (int r = 0; r < comm->ranks; ++r)
+      if (r != root) transfers.push_back({true, r, static_cast<char*>(to), bytes, comm, stream});
+  submit(comm, stream, std::move(transfers));
+  return kNcclInProgress;
+}
+
+Result ncclAllReduce(const void* from, void* to, size_t count, NcclType type, NcclReduction how,
+                     NcclComm comm, Stream given) {
+  if (const auto injected = count_call(__func__)) return *injected;
+  StreamStruct* stream = nullptr;
+  const size_t bytes = count * bytes_of(type);
+  if (const Result r = check(comm, given, stream, from, bytes); r != kSuccess) return r;
+  if (const Result r = check(comm, given, stream, to, bytes); r != kSuccess) return r;
+  if (how != NcclReduction::sum) return kInvalidArgument;
+  return exchange_all(from, bytes, comm, stream, [=](const std::vector<std::vector<char>>& all) {
+    std::memcpy(to, sum_of(type, all, count).data(), bytes);
+  });
+}
+
+Result ncclReduceScatter(const void* from, void* to, size_t count, NcclType type, NcclReduction how,
+                         NcclComm comm, Stream given) {
+  if (const auto injected = count_call(__func__)) return *injected;
+  StreamStruct* stream = nullptr;
+  const size_t bytes = count * bytes_of(type);
+  if (const Result r = check(comm, given, stream, to, bytes); r != kSuccess) return r;
+  const auto ranks = static_cast<size_t>(comm->ranks);
+  if (const Result r = check(comm, given, stream, from, bytes * ranks); r != kSuccess) return r;
+  if (how != NcclReduction::sum) return kInvalidArgument;
+  return exchange_all(from, bytes * ranks, comm, stream,
+                      [=, own = static_cast<size_t>(comm->rank)](const std::vector<std::vector<char>>& all) {
+                        std::memcpy(to, sum_of(type, all, count * ranks).data() + own * bytes, bytes);
+                      });
 }
 
 }  // namespace emulated

@@ -7,7 +7,9 @@ namespace lazy::cuda_backend::api {
 
 using NcclComm = struct NcclCommStruct*;
 inline constexpr Result kNcclInProgress = 7;
-enum class NcclType : int { bytes = 1 };  // ncclDataType_t: ncclUint8
+/// Declares ncclDataType_t; `u8` is what messages are of.
+enum class NcclType : int { i8 = 0, u8, i32, u32, i64, u64, f16, f32, f64, bf16 };
+enum class NcclReduction : int { sum = 0 };  // ncclRedOp_t
 
 /// Declares ncclUniqueId.
 struct NcclId {

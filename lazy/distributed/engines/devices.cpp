@@ -54,18 +54,16 @@ class DeviceEngine final : public Engine {
     return {devices_.back().carrier.get(), static_cast<int32_t>(devices_.size())};
   }
 
-  void exchange_at(const Place& place, const Announcement& own, std::span<const Outgoing> out,
-                   std::span<const Incoming> in, const CheckAnnouncement& check) override {
-    std::vector<int> ranks{rank()};
-    for (const Incoming& i : in) ranks.push_back(i.from);
-    std::sort(ranks.begin(), ranks.end());
-    tell(own, ranks, 0, nullptr, 0, check);
+  void ask_at(const Place& place, const Announcement& own, std::span<const int> members,
+              const CheckAnnouncement& check, const Ask& ask) override {
+    const std::vector<int> ranks(members.begin(), members.end());
+    tell(own, ranks, 0, nullptr, nullptr, check);
     if (own.elements == 0) return;
     Device& device = device_at(place);
     try {
       const auto [at, fresh] = device.connections.try_emplace(ranks, -1);
       if (fresh) at->second = connect(*device.carrier, own, ranks, check);
-      carry(*device.carrier, at->second, ranks, out, in);
+      ask(*device.carrier, at->second);
     } catch (const jit::CarrierStopped&) { throw Stopped(others(ranks)); } catch (const Error&) {
       for (const auto until = std::chrono::steady_clock::now() + kReason;
            std::chrono::steady_clock::now() < until && !is_stopped();)
@@ -79,7 +77,7 @@ class DeviceEngine final : public Engine {
   struct Device {
     jit::Backend* backend;
     std::unique_ptr<jit::Carrier> carrier;
-    std::map<std::vector<int>, int> connections;  // numbers, by the ranks
+    std::map<std::vector<int>, int> connections;  // numbers, by the ranks in their order
   };
 
   bool is_stopped() {
@@ -118,17 +116,6 @@ class DeviceEngine final : public Engine {
     tell(own, ranks, kInvitation, invitation.data(), invitation.data(), check);
     const auto me = std::find(ranks.begin(), ranks.end(), rank()) - ranks.begin();
     return carrier.connect(invitation, static_cast<int>(me), static_cast<int>(ranks.size()));
-  }
-
-  static void carry(jit::Carrier& carrier, int connection, const std::vector<int>& ranks,
-                    std::span<const Outgoing> out, std::span<const Incoming> in) {
-    const auto peer = [&](int r) {
-      return static_cast<int>(std::find(ranks.begin(), ranks.end(), r) - ranks.begin());
-    };
-    std::vector<jit::Carrier::Message> sent, received;
-    for (const Outgoing& o : out) sent.push_back({peer(o.to), const_cast<void*>(o.data), o.bytes});
-    for (const Incoming& i : in) received.push_back({peer(i.from), i.data, i.bytes});
-    carrier.exchange(connection, sent, received);
   }
 
   static constexpr size_t kInvitation = 128;  // bytes

@@ -29,7 +29,10 @@ struct Announcement {
   uint64_t bytes = 0;     // of the message
   uint64_t address = 0;   // in the sender's memory, where the receiver is to read it; 0: it follows
   int32_t kind = 0, dtype = 0, reduction = 0, root = 0, group = 0;
-  int32_t place = 0;   // 0: the values are in the host's memory; n: on the rank's n-th device
+  // 0: the values are in the host's memory; n: on the rank's n-th device, which adds them up itself if kAdds
+  // is added to it.
+  int32_t place = 0;
+  static constexpr int32_t kAdds = 1 << 16;
   char line[96] = {};  // the user's, "train.cpp:17", cut
 };
 
@@ -97,12 +100,12 @@ class Engine {
     int32_t number = 0;               // Announcement::place
   };
   virtual Place place_of(jit::Backend&) { return {}; }
-  /// Does what exchange() does with messages in the memory of a place's device, after what its carrier was
-  /// given. Messages go to and come from the same ranks, with no bytes where there is nothing to say.
-  virtual void exchange_at(const Place&, const Announcement& own, std::span<const Outgoing> out,
-                           std::span<const Incoming> in, const CheckAnnouncement& check) {
-    exchange(own, out, in, check);
-  }
+  using Ask = std::function<void(jit::Carrier&, int connection)>;
+  /// Has ranks agree on what they do, as exchange() has, connects them by the place's carrier when they are
+  /// there for the first time, numbered in this order, and asks it for what is to be done. Each of the ranks
+  /// calls it.
+  virtual void ask_at(const Place&, const Announcement& /*own*/, std::span<const int> /*ranks*/,
+                      const CheckAnnouncement&, const Ask&) {}
 };
 
 /// Gives each rank, while a world is made, what every rank has: one text of each, by rank.

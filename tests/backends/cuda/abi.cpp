@@ -165,7 +165,17 @@ namespace {
   static_assert(same_call<decltype(api::Nccl::field), decltype(&name)>(), #name);
 #include "backends/cuda/api/nccl.def"
 LAZY_SAME(api::kNcclInProgress, ncclInProgress);
-LAZY_SAME(api::NcclType::bytes, ncclUint8);
+LAZY_SAME(api::NcclType::i8, ncclInt8);
+LAZY_SAME(api::NcclType::u8, ncclUint8);
+LAZY_SAME(api::NcclType::i32, ncclInt32);
+LAZY_SAME(api::NcclType::u32, ncclUint32);
+LAZY_SAME(api::NcclType::i64, ncclInt64);
+LAZY_SAME(api::NcclType::u64, ncclUint64);
+LAZY_SAME(api::NcclType::f16, ncclFloat16);
+LAZY_SAME(api::NcclType::f32, ncclFloat32);
+LAZY_SAME(api::NcclType::f64, ncclFloat64);
+LAZY_SAME(api::NcclType::bf16, ncclBfloat16);
+LAZY_SAME(api::NcclReduction::sum, ncclSum);
 static_assert(sizeof(api::NcclId) == sizeof(ncclUniqueId));
 #define LAZY_CONFIG(field) \
   static_assert(offsetof(api::NcclConfig, field) == offsetof(ncclConfig_t, field), #field)

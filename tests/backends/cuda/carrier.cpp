@@ -169,6 +169,42 @@ BOOST_AUTO_TEST_CASE(between_two_gpus) {
     BOOST_TEST((got[0] == sent[1]));
     BOOST_TEST((got[1] == sent[0]));
   }
+  // What all do together: each has 1000 numbers.
+  constexpr int64_t kEach = 1000, kBytes = kEach * 4;
+  for (std::string& s : sent) s = values(float32, kEach, random);
+  const auto run = [&](const std::function<void(Carrier&, size_t me, char* work)>& f) {
+    both([&](size_t me) {
+      Carrier& c = *carriers[me];
+      const OnDevice work(*devices[me], 3 * kBytes);
+      devices[me]->write(work.at() + me * kBytes, sent[me].data(), kBytes);  // its place among two
+      devices[me]->write(work.at() + 2 * kBytes, sent[me].data(), kBytes);
+      c.follow(c.mark());
+      f(c, me, work.at());
+      c.lead();
+      got[me] = work.read();
+    });
+  };
+  const auto sum = [&](size_t from, size_t n) {
+    std::string all(n * 4, '\0');
+    const char* const parts[] = {sent[0].data() + from * 4, sent[1].data() + from * 4};
+    distributed::detail::combine_ranks(float32, ReduceOp::sum, parts, all.data(), static_cast<int64_t>(n));
+    return all;
+  };
+  run([&](Carrier& c, size_t me, char* work) {
+    c.gather(connections[me], work + me * kBytes, work, kBytes);
+  });
+  for (const std::string& g : got) BOOST_TEST((g.substr(0, 2 * kBytes) == sent[0] + sent[1]));
+  run([&](Carrier& c, size_t me, char* work) { c.broadcast(connections[me], 1, work + 2 * kBytes, kBytes); });
+  for (const std::string& g : got) BOOST_TEST((g.substr(2 * kBytes) == sent[1]));
+  BOOST_TEST(carriers[0]->adds(bfloat16));
+  BOOST_TEST(!carriers[0]->adds(int16));
+  run([&](Carrier& c, size_t me, char* work) { c.add(connections[me], float32, work + 2 * kBytes, kEach); });
+  for (const std::string& g : got) BOOST_TEST((g.substr(2 * kBytes) == sum(0, kEach)));
+  run([&](Carrier& c, size_t me, char* work) {
+    c.add_parts(connections[me], float32, work + 2 * kBytes, work, kEach / 2);
+  });
+  for (size_t me = 0; me < 2; ++me)
+    BOOST_TEST((got[me].substr(0, kBytes / 2) == sum(me * kEach / 2, kEach / 2)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -51,12 +51,12 @@ struct Pair {
   /// Sends from rank 0 to rank 1.
   void send(const void* from, size_t bytes) const {
     BOOST_REQUIRE_EQUAL(ncclGroupStart(), kSuccess);
-    BOOST_REQUIRE_EQUAL(ncclSend(from, bytes, NcclType::bytes, 1, comms[0], streams[0]), kSuccess);
+    BOOST_REQUIRE_EQUAL(ncclSend(from, bytes, NcclType::u8, 1, comms[0], streams[0]), kSuccess);
     BOOST_REQUIRE_EQUAL(ncclGroupEnd(), kNcclInProgress);
   }
   void receive(void* to, size_t bytes) const {
     BOOST_REQUIRE_EQUAL(ncclGroupStart(), kSuccess);
-    BOOST_REQUIRE_EQUAL(ncclRecv(to, bytes, NcclType::bytes, 0, comms[1], streams[1]), kSuccess);
+    BOOST_REQUIRE_EQUAL(ncclRecv(to, bytes, NcclType::u8, 0, comms[1], streams[1]), kSuccess);
     BOOST_REQUIRE_EQUAL(ncclGroupEnd(), kNcclInProgress);
   }
 };
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(wrong_calls_are_refused) {
   const Pair pair;
   const Floats memory(gpu, 4);
   float host[4] = {};
-  const auto send = [&](const void* from, int peer, NcclType type = NcclType::bytes) {
+  const auto send = [&](const void* from, int peer, NcclType type = NcclType::u8) {
     return ncclSend(from, 16, type, peer, pair.comms[0], pair.streams[0]);
   };
   BOOST_TEST(send(memory.pointer(), 1) == kInvalidUsage);  // in no group

@@ -167,6 +167,42 @@ BOOST_AUTO_TEST_CASE(a_rank_that_trains) {
 
 BOOST_AUTO_TEST_CASE(trains_by_gradients_that_stay_there) { run_ranks("a_rank_that_trains", 2, {}); }
 
+/// Runs as one process of a world, if it is one: sums are NCCL's own, and the same on all ranks; rank 1 has
+/// them in order in the end.
+BOOST_AUTO_TEST_CASE(a_rank_that_lets_nccl_add) {
+  if (!std::getenv("LAZY_TEST_RANKS")) return;
+  distributed::init({.timeout = 60});
+  const int me = distributed::rank(), ranks = distributed::world_size();
+  const test::Calls reductions("ncclAllReduce"), parts("ncclReduceScatter");
+  for (const DType t : {float32, bfloat16, int32, int16}) {
+    Tensor sum = drawn(0, {3001 * ranks}, t).astype(float64);
+    for (int r = 1; r < ranks; ++r) sum = sum + drawn(r, {3001 * ranks}, t).astype(float64);
+    const Tensor x = drawn(me, {3001 * ranks}, t).to(cuda), y = distributed::all_reduce(x);
+    const Tensor off = abs(y.to(cpu).astype(float64) - sum);
+    BOOST_TEST(max(off).item<double>() <= (t == bfloat16 ? 16.0 : t == float32 ? 1e-3 : 0.0));
+    BOOST_TEST((all_of(distributed::reduce_scatter(x)) == all_of(y(slice(me * 3001, (me + 1) * 3001)))));
+    const auto every = all_of(distributed::all_gather(y));
+    for (int r = 0; r < ranks; ++r)
+      BOOST_TEST((std::equal(every.begin(), every.begin() + 3001 * ranks, every.begin() + r * 3001 * ranks)));
+    (void)distributed::all_reduce(x, ReduceOp::max).eval();
+  }
+  BOOST_TEST(reductions() == 3);  // of int16 NCCL knows nothing
+  BOOST_TEST(parts() == 3);
+  if (me == 1) config::set("LAZY_COMM_SUMS", "ordered");
+  try {
+    (void)distributed::all_reduce(ones({10})).eval();
+    BOOST_TEST(false, "nothing was thrown");
+  } catch (const CommunicationError& e) {
+    says(e.what(), "ranks do different things");
+    says(e.what(), "on a GPU, which adds up itself (LAZY_COMM_SUMS=any), its number");
+  }
+  distributed::finalize();
+}
+
+BOOST_AUTO_TEST_CASE(nccl_adds_where_it_may) {
+  for (const int ranks : {2, 3}) run_ranks("a_rank_that_lets_nccl_add", ranks, {{"LAZY_COMM_SUMS", "any"}});
+}
+
 /// Runs as one process of a world, if it is one. Rank 1 fails in the middle of the second exchange.
 BOOST_AUTO_TEST_CASE(a_rank_that_fails) {
   const char* const text = std::getenv("LAZY_TEST_FAULT");
