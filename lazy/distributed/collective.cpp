@@ -80,7 +80,9 @@ Collective::Collective(const CollectiveAttributes& a, std::span<const Meta> oper
   own_.elements = static_cast<uint64_t>(given_);
   own_.kind = a.kind, own_.reduction = a.reduction, own_.root = a.root, own_.group = a.group;
   own_.dtype = static_cast<int32_t>(type_);
-  if (at_.carrier) own_.place = at_.number + (adds_itself() ? Announcement::kAdds : 0);
+  carrier_adds_ = at_.carrier && a.how() == ReduceOp::sum && at_.carrier->adds(type_) &&
+                  config::get().comm_sums == config::CommSums::any;
+  if (at_.carrier) own_.place = at_.number + (carrier_adds_ ? Announcement::kAdds : 0);
   for (const Meta& m : operands) {
     sizes_.push_back(numel(m.shape));
     own_.shapes = mix(own_.shapes, static_cast<uint64_t>(m.shape.size()));
@@ -181,11 +183,6 @@ void Collective::exchange(std::vector<Outgoing> out, std::vector<Incoming> in) {
 
 void Collective::ask(size_t bytes, const Engine::Ask& what) { all_.ask(at_, own_, members_, bytes, what); }
 
-bool Collective::adds_itself() const {
-  return at_.carrier && attributes_.how() == ReduceOp::sum && at_.carrier->adds(type_) &&
-         config::get().comm_sums == config::CommSums::any;
-}
-
 void Collective::copy(char* to, const char* from, int64_t elements) const {
   if (at_.carrier) at_.carrier->copy(to, from, bytes(elements));
   else std::memcpy(to, from, bytes(elements));
@@ -210,7 +207,7 @@ void Collective::combine(const std::vector<Outgoing>& out, const char* own, int6
 }
 
 void Collective::all_reduce() {
-  if (adds_itself())
+  if (carrier_adds_)
     return ask(bytes(count_),
                [&](jit::Carrier& c, int connection) { c.add(connection, type_, work(0), count_); });
   std::vector<Outgoing> out;
@@ -242,7 +239,7 @@ void Collective::all_reduce() {
 }
 
 void Collective::scatter() {
-  if (adds_itself()) {
+  if (carrier_adds_) {
     char* const part = work(count_);
     ask(bytes(count_), [&](jit::Carrier& c, int connection) {
       c.add_parts(connection, type_, work(0), part, length_of(me_));

@@ -63,7 +63,6 @@ class Collective {
   void ask(size_t bytes, const Engine::Ask&);
   /// Sends to or receives from the other rank of a pair, on a device.
   void pass(bool sends);
-  bool adds_itself() const;
   void combine(const std::vector<Outgoing>& out, const char* own, int64_t length, char* to);
   void copy(char* to, const char* from, int64_t elements) const;
   void all_reduce();
@@ -84,9 +83,10 @@ class Collective {
   const CollectiveAttributes attributes_;
   Communicator& all_;
   jit::Backend& memory_;
-  const Engine::Place at_;    // without a carrier: the host's memory
-  uint64_t packed_ = 0;       // a carrier's mark behind what was packed
-  std::vector<int> members_;  // of the group, by their ranks in it
+  const Engine::Place at_;     // without a carrier: the host's memory
+  uint64_t packed_ = 0;        // a carrier's mark behind what was packed
+  bool carrier_adds_ = false;  // LAZY_COMM_SUMS=any
+  std::vector<int> members_;   // of the group, by their ranks in it
   int me_ = -1, ranks_ = 1;
   Announcement own_;
   DType type_;
