@@ -134,14 +134,13 @@ bool lies_first(const jit::Node* n) {
   return is_float(n->dtype) && (n->shape.size() == 4 || n->shape.size() == 5) && !n->channels_last;
 }
 
-/// Returns an image in channels-last memory of its own: a copy is fast, but not where what reads it computes on
-/// the way, so it is made before.
+/// Returns an image in channels-last memory of its own: a copy is fast, but not where what reads it computes
+/// on the way, so it is made before.
 Tensor laid_out_last(const Handle& image, const Site& s) {
   const Handle last = detail::seen_last(image, s);
   const Dims none(last->shape.size(), 0), each(last->shape.size(), 1);
   const Handle memory = detail::overwritten(last->dtype, last->shape, last->device, s);
-  return Tensor(
-      detail::seen_first(detail::slice_update("to_memory_format", memory, last, none, each, s), s));
+  return Tensor(detail::seen_first(detail::slice_update("to_memory_format", memory, last, none, each, s), s));
 }
 
 }  // namespace

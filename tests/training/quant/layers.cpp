@@ -51,6 +51,7 @@ std::vector<std::pair<const char*, quant::Config>> configs() {
       {"uint4 symmetric",
        {.weights = {.bits = 4, .is_signed = false, .granularity = quant::Granularity::group, .group = 64}}},
       {"int8 by 64", {.weights = {.granularity = quant::Granularity::group, .group = 64}}},
+      {"int8 by 16", {.weights = {.granularity = quant::Granularity::group, .group = 16}}},
       {"int8 affine by 32",
        {.weights = {.symmetric = false, .granularity = quant::Granularity::group, .group = 32}}},
       {"5 bits", {.weights = {.bits = 5}}},
