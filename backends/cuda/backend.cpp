@@ -4,6 +4,7 @@
 
 #include "backends/cuda/compile.hpp"
 #include "backends/cuda/kernel.hpp"
+#include "backends/cuda/nccl_carrier.hpp"
 #include "backends/cuda/rows_kernel.hpp"
 #include "backends/cuda/side_by_side.hpp"
 #include "support/config.hpp"
@@ -112,6 +113,7 @@ class GpuBackend final : public CrossCompiler {
     if (!kept) kept = std::make_unique<CudaLaunchGraph>();
     return std::make_unique<CudaLaunchCapture>(*gpu_, program, static_cast<CudaLaunchGraph&>(*kept));
   }
+  std::unique_ptr<jit::Carrier> make_carrier() override { return make_nccl_carrier(*gpu_); }
   std::string describe() const override {
     return gpu_->name + ", sm_" + std::to_string(gpu_->architecture) + ", " +
            std::to_string(gpu_->multiprocessors) + " multiprocessors, " + std::to_string(gpu_->memory >> 20) +

@@ -21,6 +21,12 @@ class Code {
   /// the device.
   void launch(Gpu&, const std::vector<Launch>&, const uint64_t* words, size_t count, bool in_memory) const;
 
+  /// Returns the first function, for launches of the caller's own.
+  api::Function function(Gpu& gpu) const {
+    load(gpu);
+    return functions_.front();
+  }
+
   size_t bytes() const { return cubin_.bytes.size(); }
   /// Returns what the assembler says of each function, a line each.
   std::string use() const;

@@ -19,6 +19,7 @@ namespace lazy::jit {
 
 class Backend;
 class CallKernel;
+class Carrier;
 class CallSpec;
 
 class Kernel;
@@ -230,6 +231,9 @@ class Backend : public Memory, public Executor, public Compiler {
     return host() ? Preferences{.row_multiple = 16, .reads_windows = true}
                   : Preferences{.fuses_softmax = fuses_rows()};
   }
+  /// Returns a new carrier between this device and those of other processes (carrier.hpp); null if there is
+  /// none for this kind of device. Throws DeviceError where a library that it needs is missing.
+  virtual std::unique_ptr<Carrier> make_carrier();
   /// Returns a line for people: model, size.
   virtual std::string describe() const { return name(); }
 };

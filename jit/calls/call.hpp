@@ -143,6 +143,9 @@ struct CallDefinition {
   void (*run)(const CallRun&) = nullptr;
   /// Returns the bytes of work memory of `run`. Null: 0.
   size_t (*workspace)(const CallSpec&, std::span<const Meta> operands) = nullptr;
+  /// True if `run` takes a device's memory as it lies, though it is not the host's; asked at each run. It has
+  /// no work memory then. Null: never, and operands are copied to the host.
+  bool (*takes_device)(const CallSpec&, Backend& device) = nullptr;
   /// Returns the operand whose memory the output may take over, element by element, where nobody reads it
   /// later; -1: none. Null: none for all.
   int (*in_place)(const CallSpec&, int output) = nullptr;

@@ -28,12 +28,15 @@ class PlainCall final : public CallKernel {
 
 size_t bytes_of(const Meta& m) { return lazy::bytes_of(m.shape, m.dtype); }
 
-/// Runs a device's call on the host: operands are copied there, outputs back.
+/// Runs a device's call on the host: operands are copied there, outputs back. Or where they lie, if the call
+/// takes them so.
 class HostCall final : public CallKernel {
  public:
   explicit HostCall(std::shared_ptr<const CallKernel> there) : there_(std::move(there)) {}
 
   void run(const CallRun& r) const override {
+    const CallDefinition& d = r.spec.definition();
+    if (d.takes_device && d.takes_device(r.spec, r.backend)) return d.run(r);
     Backend& host = *backends().main;
     std::vector<BufferRef> memory;
     const auto allocate = [&](size_t bytes) {

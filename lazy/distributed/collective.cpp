@@ -4,9 +4,12 @@
 #include <cstring>
 #include <vector>
 
+#include "jit/backend/backend.hpp"
+#include "jit/backend/buffer.hpp"
 #include "jit/core/bytes.hpp"
 #include "lazy/distributed/communicator.hpp"
 #include "lazy/distributed/sums/combine.hpp"
+#include "support/config.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
 
@@ -36,6 +39,14 @@ int64_t work_elements(const CollectiveAttributes& a, int64_t n, int64_t width) {
     default: return n;
   }
 }
+jit::Op op_of(ReduceOp r) {
+  switch (r) {
+    case ReduceOp::min: return jit::Op::minimum;
+    case ReduceOp::max: return jit::Op::maximum;
+    case ReduceOp::prod: return jit::Op::multiply;
+    default: return jit::Op::add;
+  }
+}
 int64_t filled(const CollectiveAttributes& a, int64_t n) {
   return a.flat && a.of() == Kind::reduce_scatter ? even_share(n, a.ranks) * a.ranks : n;
 }
@@ -48,8 +59,13 @@ CollectiveAttributes attributes_of(const jit::CallSpec& spec) {
 }
 
 Collective::Collective(const CollectiveAttributes& a, std::span<const Meta> operands, const Site& site,
-                       Communicator& c)
-    : attributes_(a), all_(c), members_(c.members(a.group)), ranks_(static_cast<int>(members_.size())) {
+                       Communicator& c, jit::Backend& memory)
+    : attributes_(a),
+      all_(c),
+      memory_(memory),
+      at_(c.place_of(memory)),
+      members_(c.members(a.group)),
+      ranks_(static_cast<int>(members_.size())) {
   if (attributes_.ranks != ranks_)
     throw CommunicationError("recorded in a group of " + std::to_string(attributes_.ranks) +
                              ", run in one of " + std::to_string(ranks_));
@@ -59,10 +75,14 @@ Collective::Collective(const CollectiveAttributes& a, std::span<const Meta> oper
   type_ = operands.empty() ? DType::uint8 : operands[0].dtype;
   width_ = static_cast<int64_t>(size_of(type_));
   given_ = elements_of(operands);
-  count_ = filled(a, given_);
+  count_ =
+      at_.carrier && a.of() == Kind::all_reduce ? even_share(given_, ranks_) * ranks_ : filled(a, given_);
   own_.elements = static_cast<uint64_t>(given_);
   own_.kind = a.kind, own_.reduction = a.reduction, own_.root = a.root, own_.group = a.group;
   own_.dtype = static_cast<int32_t>(type_);
+  carrier_adds_ = at_.carrier && a.how() == ReduceOp::sum && at_.carrier->adds(type_) &&
+                  config::get().comm_sums == config::CommSums::any;
+  if (at_.carrier) own_.place = at_.number + (carrier_adds_ ? Announcement::kAdds : 0);
   for (const Meta& m : operands) {
     sizes_.push_back(numel(m.shape));
     own_.shapes = mix(own_.shapes, static_cast<uint64_t>(m.shape.size()));
@@ -81,23 +101,47 @@ void Collective::pack(const char* const* in, char* work) {
   // This rank's values lie in their place among those that are gathered.
   int64_t at = attributes_.of() == Kind::all_gather ? count_ * me_ : 0;
   for (size_t i = 0; i < sizes_.size(); ++i) {
-    std::memcpy(this->work(at), in[i], bytes(sizes_[i]));
+    if (sizes_[i]) memory_.copy(this->work(at), in[i], bytes(sizes_[i]));
     at += sizes_[i];
   }
-  if (count_ > given_) std::memset(this->work(given_), 0, bytes(count_ - given_));
+  if (count_ > given_ && attributes_.of() == Kind::reduce_scatter) {
+    const std::string zeros(bytes(count_ - given_), '\0');
+    memory_.write(this->work(given_), zeros.data(), zeros.size());
+  }
+  place(work);
+}
+
+void Collective::place(char* work) {
+  work_ = work;
+  if (at_.carrier) packed_ = at_.carrier->mark();
 }
 
 void Collective::unpack(std::span<const Meta> outputs, char* const* out) const {
   const char* from = work_;
+  if (at_.carrier) at_.carrier->lead();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const size_t n = bytes_of(outputs[i].shape, type_);
-    if (out[i]) std::memcpy(out[i], from, n);
+    if (out[i] && n) memory_.copy(out[i], from, n);
     from += n;
   }
 }
 
 void Collective::run() {
   const Communicator::Flight flight(all_, own_, members_);
+  if (!at_.carrier) return go();
+  at_.carrier->follow(packed_);
+  try {
+    go();
+  } catch (...) {
+    // Work memory is given back: what comes there waits for what the carrier still does with it.
+    try {
+      at_.carrier->lead();
+    } catch (const Error&) {}  // the device is lost
+    throw;
+  }
+}
+
+void Collective::go() {
   switch (attributes_.of()) {
     case Kind::all_reduce: return all_reduce();
     case Kind::all_gather: return gather();
@@ -124,9 +168,24 @@ void Collective::exchange(std::vector<Outgoing> out, std::vector<Incoming> in) {
   const auto distance = [&](int r) { return (r - me_ + ranks_) % ranks_; };
   std::sort(out.begin(), out.end(),
             [&](const Outgoing& a, const Outgoing& b) { return distance(a.to) < distance(b.to); });
+  if (at_.carrier) {
+    std::vector<jit::Carrier::Message> sent, received;
+    size_t bytes = 0;
+    for (const Outgoing& o : out)
+      sent.push_back({o.to, const_cast<void*>(o.data), o.bytes}), bytes += o.bytes;
+    for (const Incoming& i : in) received.push_back({i.from, i.data, i.bytes});
+    return ask(bytes, [&](jit::Carrier& c, int connection) { c.exchange(connection, sent, received); });
+  }
   for (Outgoing& o : out) o.to = world_rank(o.to);
   for (Incoming& i : in) i.from = world_rank(i.from);
   all_.exchange(own_, out, in);
+}
+
+void Collective::ask(size_t bytes, const Engine::Ask& what) { all_.ask(at_, own_, members_, bytes, what); }
+
+void Collective::copy(char* to, const char* from, int64_t elements) const {
+  if (at_.carrier) at_.carrier->copy(to, from, bytes(elements));
+  else std::memcpy(to, from, bytes(elements));
 }
 
 /// Gathers `length` elements of each rank, of which this rank's are at `own`, behind the packed operands,
@@ -142,10 +201,15 @@ void Collective::combine(const std::vector<Outgoing>& out, const char* own, int6
     if (r != me_) in.push_back({r, part, bytes(length)});
   }
   exchange(out, in);
-  combine_ranks(type_, attributes_.how(), parts, to, length);
+  if (!at_.carrier) return combine_ranks(type_, attributes_.how(), parts, to, length);
+  copy(work(count_ + length * me_), own, length);
+  at_.carrier->combine(type_, op_of(attributes_.how()), work(count_), ranks_, length, to);
 }
 
 void Collective::all_reduce() {
+  if (carrier_adds_)
+    return ask(bytes(count_),
+               [&](jit::Carrier& c, int connection) { c.add(connection, type_, work(0), count_); });
   std::vector<Outgoing> out;
   if (static_cast<int64_t>(bytes(count_)) <= kWhole) {
     for (int r = 0; r < ranks_; ++r)
@@ -153,13 +217,17 @@ void Collective::all_reduce() {
     // The sum is behind all parts: others may still read what was packed.
     char* const sum = work(count_ * (ranks_ + 1));
     combine(out, work(0), count_, sum);
-    std::memcpy(work(0), sum, bytes(count_));
+    copy(work(0), sum, count_);
     return;
   }
   for (int r = 0; r < ranks_; ++r)
     if (r != me_) out.push_back({r, work(begin_of(r)), bytes(length_of(r))});
   char* const own = work(begin_of(me_));
   combine(out, own, length_of(me_), own);
+  if (at_.carrier)
+    return ask(bytes(length_of(me_)), [&](jit::Carrier& c, int connection) {
+      c.gather(connection, own, work(0), bytes(length_of(me_)));
+    });
   std::vector<Outgoing> mine;
   std::vector<Incoming> theirs;
   for (int r = 0; r < ranks_; ++r)
@@ -171,16 +239,27 @@ void Collective::all_reduce() {
 }
 
 void Collective::scatter() {
+  if (carrier_adds_) {
+    char* const part = work(count_);
+    ask(bytes(count_), [&](jit::Carrier& c, int connection) {
+      c.add_parts(connection, type_, work(0), part, length_of(me_));
+    });
+    return copy(work(0), part, length_of(me_));
+  }
   std::vector<Outgoing> out;
   for (int r = 0; r < ranks_; ++r)
     if (r != me_) out.push_back({r, work(begin_of(r)), bytes(length_of(r))});
   // Others may still read the parts that were packed, but no rank reads another's own.
   char* const own = work(begin_of(me_));
   combine(out, own, length_of(me_), own);
-  if (me_) std::memcpy(work(0), own, bytes(length_of(me_)));
+  if (me_) copy(work(0), own, length_of(me_));
 }
 
 void Collective::gather() {
+  if (at_.carrier)
+    return ask(bytes(count_), [&](jit::Carrier& c, int connection) {
+      c.gather(connection, work(count_ * me_), work(0), bytes(count_));
+    });
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
   for (int r = 0; r < ranks_; ++r) {
@@ -192,6 +271,10 @@ void Collective::gather() {
 }
 
 void Collective::broadcast() {
+  if (at_.carrier)
+    return ask(me_ == attributes_.root ? bytes(count_) : 0, [&](jit::Carrier& c, int connection) {
+      c.broadcast(connection, attributes_.root, work(0), bytes(count_));
+    });
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
   for (int r = 0; me_ == attributes_.root && r < ranks_; ++r)
@@ -210,8 +293,8 @@ void Collective::turn() {
     in.push_back({r, work(count_ + part * r), bytes(part)});
   }
   exchange(std::move(out), std::move(in));
-  std::memcpy(work(count_ + part * me_), work(part * me_), bytes(part));
-  std::memcpy(work(0), work(count_), bytes(count_));
+  copy(work(count_ + part * me_), work(part * me_), part);
+  copy(work(0), work(count_), count_);
 }
 
 void Collective::shift() {
@@ -219,16 +302,32 @@ void Collective::shift() {
   const int to = around(me_ + attributes_.root), from = around(me_ - attributes_.root);
   if (to != me_) {
     exchange({{to, work(0), bytes(count_)}}, {{from, work(count_), bytes(count_)}});
-    std::memcpy(work(0), work(count_), bytes(count_));
+    copy(work(0), work(count_), count_);
   }
 }
 
-// Two ranks alone take part: the receiver checks.
+// Two ranks alone take part: the receiver checks. Devices carry nothing before both have.
 void Collective::send() {
+  if (at_.carrier) return pass(true);
   all_.exchange(own_, std::vector<Outgoing>{{world_rank(attributes_.root), work(0), bytes(count_)}}, {});
 }
 void Collective::receive() {
+  if (at_.carrier) return pass(false);
   all_.exchange(own_, {}, std::vector<Incoming>{{world_rank(attributes_.root), work(0), bytes(count_)}});
+}
+void Collective::pass(bool sends) {
+  const int own = world_rank(me_), other = world_rank(attributes_.root);
+  const int ranks[] = {std::min(own, other), std::max(own, other)};
+  const jit::Carrier::Message message{other == ranks[1], work(0), bytes(count_)};
+  all_.ask(at_, own_, ranks, sends ? message.bytes : 0, [&](jit::Carrier& c, int connection) {
+    const std::span<const jit::Carrier::Message> one(&message, 1), none;
+    c.exchange(connection, sends ? one : none, sends ? none : one);
+  });
+}
+
+bool carries_device(const jit::CallSpec&, jit::Backend& device) {
+  Communicator* const c = communicator();
+  return c && c->place_of(device).carrier;
 }
 
 size_t collective_workspace(const jit::CallSpec& spec, std::span<const Meta> operands) {
@@ -252,18 +351,25 @@ void run_collective(const CallRun& r) {
   const CollectiveAttributes a = attributes_of(r.spec);
   const std::span<const Meta> operands = a.of() == Kind::recv ? r.outputs : r.operands;
   if (a.when() == Phase::wait) {
-    uint64_t ticket = 0;
-    std::memcpy(&ticket, r.in[0], sizeof ticket);
+    uint64_t ticket = c->ticket_at(r.in[0]);
+    if (!ticket) r.backend.read(&ticket, r.in[0], sizeof ticket);
     return c->wait(ticket, r.outputs, r.out);
   }
   if (a.when() == Phase::start) {
-    const uint64_t ticket = c->start(std::make_unique<Collective>(a, operands, r.site, *c), r.in);
-    if (r.out[0]) std::memcpy(r.out[0], &ticket, sizeof ticket);
+    const uint64_t ticket = c->start(std::make_unique<Collective>(a, operands, r.site, *c, r.backend), r.in);
+    if (r.out[0]) r.backend.write(r.out[0], &ticket, sizeof ticket);
+    if (c->place_of(r.backend).carrier) c->note_ticket(r.out[0], ticket);
     return;
   }
-  Collective collective(a, operands, r.site, *c);
-  if (a.of() == Kind::recv) collective.place(r.workspace);
-  else collective.pack(r.in, r.workspace);
+  Collective collective(a, operands, r.site, *c, r.backend);
+  jit::BufferRef own;  // devices have no work memory of the call's
+  char* work = r.workspace;
+  if (jit::Backend* const device = collective.device()) {
+    own = jit::BufferRef::allocate(*device, collective.work_bytes());
+    work = static_cast<char*>(own->data());
+  }
+  if (a.of() == Kind::recv) collective.place(work);
+  else collective.pack(r.in, work);
   c->run(collective);
   collective.unpack(r.outputs, r.out);
 }

@@ -1,10 +1,12 @@
-// Runs collectives on host memory. Internal to lazy/distributed.
+// Runs collectives, on memory of the host's or of a device that carries messages itself. Internal to
+// lazy/distributed.
 #pragma once
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "jit/backend/carrier.hpp"
 #include "jit/calls/call.hpp"
 #include "lazy/distributed/collective_kinds.hpp"
 #include "lazy/distributed/engines/engine.hpp"
@@ -39,20 +41,30 @@ inline int64_t even_share(int64_t n, int ranks) { return (n + ranks - 1) / ranks
 /// as work_bytes() says, first the operands, at the end the results.
 class Collective {
  public:
-  Collective(const CollectiveAttributes&, std::span<const jit::Meta> operands, const Site&, Communicator&);
+  /// `memory`: whose memory operands, results and work memory are in.
+  Collective(const CollectiveAttributes&, std::span<const jit::Meta> operands, const Site&, Communicator&,
+             jit::Backend& memory);
   size_t work_bytes() const;
+  /// Returns the device that work memory has to be of; null: the host's will do.
+  jit::Backend* device() const { return at_.carrier ? &memory_ : nullptr; }
   /// Copies the operands to work memory.
   void pack(const char* const* in, char* work);
   /// Names the work memory of a collective that has nothing to pack.
-  void place(char* work) { work_ = work; }
+  void place(char* work);
   /// Exchanges, and combines. Throws CommunicationError.
   void run();
   /// Copies the results from work memory to outputs of these sizes; null: not wanted.
   void unpack(std::span<const jit::Meta> outputs, char* const* out) const;
 
  private:
+  void go();
   void exchange(std::vector<Outgoing> out, std::vector<Incoming> in);
+  /// Asks the device's carrier for what all of the group do together.
+  void ask(size_t bytes, const Engine::Ask&);
+  /// Sends to or receives from the other rank of a pair, on a device.
+  void pass(bool sends);
   void combine(const std::vector<Outgoing>& out, const char* own, int64_t length, char* to);
+  void copy(char* to, const char* from, int64_t elements) const;
   void all_reduce();
   void scatter();
   void gather();
@@ -70,7 +82,11 @@ class Collective {
 
   const CollectiveAttributes attributes_;
   Communicator& all_;
-  std::vector<int> members_;  // of the group, by their ranks in it
+  jit::Backend& memory_;
+  const Engine::Place at_;     // without a carrier: the host's memory
+  uint64_t packed_ = 0;        // a carrier's mark behind what was packed
+  bool carrier_adds_ = false;  // LAZY_COMM_SUMS=any
+  std::vector<int> members_;   // of the group, by their ranks in it
   int me_ = -1, ranks_ = 1;
   Announcement own_;
   DType type_;
@@ -79,7 +95,9 @@ class Collective {
   char* work_ = nullptr;
 };
 
-/// Returns the bytes that run_collective() needs beside operands and outputs.
+/// Returns true if the engine carries what is in this device's memory from there.
+bool carries_device(const jit::CallSpec&, jit::Backend& device);
+/// Returns the bytes of host memory that run_collective() needs beside operands and outputs.
 size_t collective_workspace(const jit::CallSpec&, std::span<const jit::Meta> operands);
 /// Exchanges the operands with the other ranks, and fills the outputs; or starts to; or waits for what has
 /// been started, whose number the first operand is.

@@ -121,6 +121,7 @@ constexpr jit::CallDefinition definition(const char* name) {
           .infer = infer_collective,
           .run = detail::run_collective,
           .workspace = detail::collective_workspace,
+          .takes_device = detail::carries_device,
           .in_place = in_place_of,
           .vjp = collective_gradients};
 }

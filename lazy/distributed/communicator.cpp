@@ -49,9 +49,10 @@ std::string described(int rank, const Announcement& a) {
 bool may_differ_in_line(Kind k) { return k == Kind::broadcast || k == Kind::barrier || is_pair(k); }
 
 bool agree(const Announcement& a, const Announcement& b) {
-  const bool pair = static_cast<Kind>(a.kind) == Kind::recv && static_cast<Kind>(b.kind) == Kind::send;
+  const auto is = [](const Announcement& x, Kind k) { return static_cast<Kind>(x.kind) == k; };
+  const bool pair = (is(a, Kind::recv) && is(b, Kind::send)) || (is(a, Kind::send) && is(b, Kind::recv));
   return a.sequence == b.sequence && a.elements == b.elements && a.dtype == b.dtype && a.group == b.group &&
-         a.shapes == b.shapes && a.members == b.members && a.reduction == b.reduction &&
+         a.shapes == b.shapes && a.members == b.members && a.reduction == b.reduction && a.place == b.place &&
          (pair || (a.kind == b.kind && a.root == b.root)) &&
          (may_differ_in_line(static_cast<Kind>(a.kind)) || std::strcmp(a.line, b.line) == 0);
 }
@@ -123,7 +124,8 @@ void Communicator::drain() noexcept {
   } catch (const std::exception&) {}  // it throws nothing of its own
 }
 
-WorkMemory Communicator::take_memory(size_t bytes) {
+WorkMemory Communicator::take_memory(size_t bytes, jit::Backend* device) {
+  if (device) return {nullptr, 0, jit::BufferRef::allocate(*device, bytes)};
   const std::lock_guard lock(mutex_);
   auto best = free_.end();
   for (auto m = free_.begin(); m != free_.end(); ++m)
@@ -132,7 +134,7 @@ WorkMemory Communicator::take_memory(size_t bytes) {
   if (best == free_.end()) {
     // The oldest goes: memory that fits nothing that comes would be kept for ever.
     if (free_.size() >= kMostFree) free_.erase(free_.begin());
-    return {std::unique_ptr<char[]>(new char[bytes]), bytes};
+    return {std::unique_ptr<char[]>(new char[bytes]), bytes, {}};
   }
   WorkMemory taken = std::move(*best);
   free_.erase(best);
@@ -140,14 +142,25 @@ WorkMemory Communicator::take_memory(size_t bytes) {
 }
 
 uint64_t Communicator::start(std::unique_ptr<Collective> collective, const char* const* in) {
-  WorkMemory memory = take_memory(collective->work_bytes());
-  collective->pack(in, memory.at.get());
+  WorkMemory memory = take_memory(collective->work_bytes(), collective->device());
+  collective->pack(in, memory.at());
   Collective* const c = collective.get();
   const uint64_t number = in_order_.start([c] { c->run(); });
   const std::lock_guard lock(mutex_);
   flying_[number] = std::move(collective);
   memory_[number] = std::move(memory);
   return number;
+}
+
+void Communicator::note_ticket(const void* at, uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  if (at) tickets_[at] = number;
+}
+
+uint64_t Communicator::ticket_at(const void* at) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = tickets_.find(at);
+  return found != tickets_.end() && flying_.contains(found->second) ? found->second : 0;
 }
 
 void Communicator::wait(uint64_t number, std::span<const jit::Meta> outputs, char* const* out) {
@@ -169,9 +182,11 @@ void Communicator::wait(uint64_t number, std::span<const jit::Meta> outputs, cha
     const std::lock_guard lock(mutex_);
     collective = std::move(flying_.extract(number).mapped());
     memory = std::move(memory_.extract(number).mapped());
+    std::erase_if(tickets_, [&](const auto& t) { return t.second == number; });
   }
   if (failure) std::rethrow_exception(failure);
   collective->unpack(outputs, out);
+  if (memory.of_device) return;
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(memory));
 }
@@ -251,13 +266,35 @@ void Communicator::explain_losses(std::function<std::string(int)> explain) {
 
 void Communicator::exchange(const Announcement& own, std::span<const Outgoing> out,
                             std::span<const Incoming> in) {
+  std::vector<int> awaited;
+  for (const Incoming& i : in) awaited.push_back(i.from);
+  for (const Outgoing& o : out) metric::add(MetricCounter::collective_bytes, o.bytes);
+  guarded(own, std::move(awaited),
+          [&](const CheckAnnouncement& check) { engine_->exchange(own, out, in, check); });
+}
+
+void Communicator::ask(const Engine::Place& place, const Announcement& own, std::span<const int> ranks,
+                       size_t bytes, const Engine::Ask& ask) {
+  std::vector<int> awaited(ranks.begin(), ranks.end());
+  std::erase(awaited, rank());
+  metric::add(MetricCounter::collective_bytes, bytes);
+  at_device_.store(true, std::memory_order_relaxed);
+  struct Leave {
+    std::atomic<bool>& flag;
+    ~Leave() { flag.store(false, std::memory_order_relaxed); }
+  } leave{at_device_};
+  guarded(own, std::move(awaited),
+          [&](const CheckAnnouncement& check) { engine_->ask_at(place, own, ranks, check, ask); });
+}
+
+void Communicator::guarded(const Announcement& own, std::vector<int> awaited,
+                           const std::function<void(const CheckAnnouncement&)>& f) {
   {
     const std::lock_guard lock(mutex_);
     if (!broken_.empty()) throw CommunicationError("ranks can't exchange anything any more: " + broken_);
-    unheard_.clear();
-    for (const Incoming& i : in) unheard_.push_back(i.from);
+    unheard_ = std::move(awaited);
   }
-  for (const Outgoing& o : out) metric::add(MetricCounter::collective_bytes, o.bytes);
+  bool differ = false;
   const auto check = [&](int from, const Announcement& theirs) {
     {
       const std::lock_guard lock(mutex_);
@@ -265,6 +302,7 @@ void Communicator::exchange(const Announcement& own, std::span<const Outgoing> o
       std::erase(unheard_, from);
     }
     if (agree(own, theirs)) return;
+    differ = true;
     throw CommunicationError("ranks do different things: " + described(rank(), own) + "; " +
                              described(from, theirs));
   };
@@ -273,7 +311,7 @@ void Communicator::exchange(const Announcement& own, std::span<const Outgoing> o
     throw CommunicationError(std::string(name_of(static_cast<Kind>(own.kind))) + ": " + why);
   };
   try {
-    engine_->exchange(own, out, in, check);
+    f(check);
   } catch (const Stopped& s) {
     std::function<std::string(const std::vector<int>&)> explain;
     std::string why;
@@ -290,7 +328,7 @@ void Communicator::exchange(const Announcement& own, std::span<const Outgoing> o
       const std::lock_guard lock(mutex_);
       if (!explain_) why = why_;  // another rank of the same circle was stopped first
     }
-    failed(why.empty() ? e.what() : why + "; " + described(rank(), own));
+    failed(differ && why.empty() ? e.what() : (why.empty() ? e.what() : why) + "; " + described(rank(), own));
   }
 }
 

@@ -1,5 +1,6 @@
 // Holds a rank's connection with the others, and what it has done with it. Internal to lazy/distributed.
 #pragma once
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/backend/buffer.hpp"
 #include "jit/calls/call.hpp"
 #include "lazy/distributed/engines/engine.hpp"
 #include "lazy/distributed/flight_recorder.hpp"
@@ -31,8 +33,11 @@ struct Status {
 
 /// Holds memory that a collective works on while the program goes on.
 struct WorkMemory {
-  std::unique_ptr<char[]> at;
-  size_t bytes = 0;
+  std::unique_ptr<char[]> host;
+  size_t bytes = 0;          // of the host's
+  jit::BufferRef of_device;  // in place of it
+
+  char* at() const { return of_device ? static_cast<char*>(of_device->data()) : host.get(); }
 };
 
 class Communicator {
@@ -45,6 +50,8 @@ class Communicator {
   int size() const { return engine_->size(); }
   const char* engine() const { return engine_->name(); }
   bool broken() const;
+  /// Says where values are that lie in this memory, as far as the engine knows it.
+  Engine::Place place_of(jit::Backend& memory) const { return engine_->place_of(memory); }
   double timeout() const { return timeout_; }
   const FlightRecorder& recorder() const { return recorder_; }
 
@@ -63,6 +70,11 @@ class Communicator {
   /// Starts a collective with copies of its operands, and returns its number; wait() gives its results, once.
   uint64_t start(std::unique_ptr<Collective>, const char* const* in);
   void wait(uint64_t number, std::span<const jit::Meta> outputs, char* const* out);
+  /// Notes where on a device the number of a collective that was started lies: who waits for it needs not
+  /// read it there, for which all that the device was given would have to be done first.
+  void note_ticket(const void* at, uint64_t number);
+  /// Returns the number that was noted last for this place, if it is still waited for; else 0.
+  uint64_t ticket_at(const void* at) const;
 
   /// Lives as long as a collective runs: numbers it, and has it noted, counted and logged.
   class Flight {
@@ -82,6 +94,10 @@ class Communicator {
   /// Exchanges messages of the collective that is announced. Throws CommunicationError, on all ranks, where
   /// the ranks announce different things, or one is gone or does not come.
   void exchange(const Announcement& own, std::span<const Outgoing>, std::span<const Incoming>);
+  /// Asks a device's carrier to exchange so many bytes of the collective that is announced, between these
+  /// ranks, when all of them are there. Throws likewise.
+  void ask(const Engine::Place&, const Announcement& own, std::span<const int> ranks, size_t bytes,
+           const Engine::Ask&);
 
   // For those who watch over ranks (watch.hpp), on threads of theirs.
   Status status() const;
@@ -89,6 +105,8 @@ class Communicator {
   Status announced_by(int rank) const;
   /// Returns the ranks that this one is waiting for, and sets the number of its collective; none if it isn't.
   std::vector<int> waits_for(uint64_t* number) const;
+  /// True while devices exchange, which don't see that another one's process is gone.
+  bool at_device() const { return at_device_.load(std::memory_order_relaxed); }
   /// Sets what says why a rank may have closed its connection: a text that goes behind that one.
   void explain_losses(std::function<std::string(int rank)> explain);
   /// Has the exchange that is running fail with this reason. `explain` tells what awaited ranks were doing.
@@ -97,11 +115,14 @@ class Communicator {
   static void give_up(std::span<Communicator* const> ranks, const std::string& why);
 
  private:
+  /// Does what the engine is asked for, and says why it failed.
+  void guarded(const Announcement& own, std::vector<int> awaited,
+               const std::function<void(const CheckAnnouncement&)>&);
   void fail(const std::string& why);
   /// Notes the reason of the exchange's end, unless there is one.
   bool note_reason(std::string why, std::function<std::string(const std::vector<int>&)> explain);
-  /// Takes the smallest free memory that will do, else new one.
-  WorkMemory take_memory(size_t bytes);
+  /// Takes the smallest free memory that will do, else new one. A device's allocator keeps its own.
+  WorkMemory take_memory(size_t bytes, jit::Backend* device);
   std::string describe_loss(const PeerLost&);
 
   std::unique_ptr<Engine> engine_;
@@ -118,8 +139,10 @@ class Communicator {
   std::vector<int> waits_for_;
   std::vector<int> unheard_;  // of an exchange: who has not announced itself yet, the first awaited first
   std::map<uint64_t, std::unique_ptr<Collective>> flying_;
-  std::map<uint64_t, WorkMemory> memory_;  // of these
+  std::map<uint64_t, WorkMemory> memory_;    // of these
+  std::map<const void*, uint64_t> tickets_;  // numbers of these, by where they lie
   std::vector<WorkMemory> free_;  // of those before: pages that are touched anew cost more than a copy
+  std::atomic<bool> at_device_{false};
   FlightRecorder recorder_;
   InOrder in_order_;  // ends first: its tasks use what is above
 };

@@ -20,6 +20,9 @@ std::string describe(const Announcement& a) {
   else if (kind == Kind::send) text += " to rank " + std::to_string(a.root);
   else if (kind == Kind::recv) text += " from rank " + std::to_string(a.root);
   else if (kind == Kind::shift) text += " by " + std::to_string(a.root);
+  if (const int32_t n = a.place % Announcement::kAdds)
+    text += n == 1 ? ", on a GPU" : ", on its GPU number " + std::to_string(n);
+  if (a.place >= Announcement::kAdds) text += ", which adds up itself (LAZY_COMM_SUMS=any)";
   if (a.group) text += ", group " + std::to_string(a.group);
   return text + ", its number " + std::to_string(a.sequence + 1) + ", at " + std::string(a.line);
 }
@@ -53,6 +56,7 @@ std::string FlightRecorder::text(int rank, int size, const char* engine) const {
         {"kind", name_of(kind)},         {"dtype", lazy::name_of(static_cast<DType>(f.what.dtype))},
         {"elements", f.what.elements},   {"line", f.what.line},
         {"begin_us", us(f.begin)}};
+    if (f.what.place) one["gpu"] = f.what.place % Announcement::kAdds;
     if (f.what.reduction) one["reduction"] = name_of(static_cast<ReduceOp>(f.what.reduction));
     if (f.state != Flight::State::running) one["end_us"] = us(f.end);
     one["state"] = f.state == Flight::State::running ? "running"

@@ -24,6 +24,7 @@ using Seconds = std::chrono::duration<double>;
 constexpr std::chrono::milliseconds kTick{250};
 constexpr double kSay = 0.5;           // seconds between two reports
 constexpr double kLastMessages = 2.0;  // seconds in which what a rank sent before it left may still come
+constexpr double kSeenGone = 1.0;      // seconds in which an engine sees by itself that a rank is gone
 
 double seconds_since(Clock::time_point t) { return Seconds(Clock::now() - t).count(); }
 std::string rounded(double seconds) { return std::to_string(static_cast<int64_t>(seconds + 0.5)) + " s"; }
@@ -126,8 +127,9 @@ class Patience {
 struct Known {
   Status status;
   Clock::time_point heard = Clock::now();
-  bool gone = false;                                  // its connection is closed
+  Clock::time_point gone = Clock::time_point::max();  // when its connection was first found closed
   Clock::time_point left = Clock::time_point::max();  // when it was first heard that it has left
+  bool is_gone() const { return gone != Clock::time_point::max(); }
 };
 
 class ProcessWatch final : public Watch {
@@ -200,7 +202,7 @@ class ProcessWatch final : public Watch {
         const std::lock_guard lock(mutex_);
         const Known& k = known_[r];
         const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - k.heard).count();
-        reports.push_back({static_cast<int32_t>(r), k.gone ? -1 : static_cast<int32_t>(age), k.status});
+        reports.push_back({static_cast<int32_t>(r), k.is_gone() ? -1 : static_cast<int32_t>(age), k.status});
       }
     }
     for (size_t i = 0; i < links_.size(); ++i)
@@ -222,7 +224,7 @@ class ProcessWatch final : public Watch {
       if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
       if (n <= 0) {
         const std::lock_guard lock(mutex_);
-        known_[peer_of(link)].gone = true;
+        lose(known_[peer_of(link)]);
         links_[link] = Fd();
         return;
       }
@@ -238,6 +240,8 @@ class ProcessWatch final : public Watch {
     }
   }
 
+  static void lose(Known& k) { k.gone = std::min(k.gone, Clock::now()); }
+
   void note(const Report& r, size_t from) {
     if (r.rank < 0 || static_cast<size_t>(r.rank) >= known_.size() || r.rank == rank_) return;
     const std::lock_guard lock(mutex_);
@@ -245,7 +249,7 @@ class ProcessWatch final : public Watch {
     if (r.status.left && !k.status.left) k.left = Clock::now();
     k.status = r.status;
     k.status.line[sizeof k.status.line - 1] = 0;
-    k.gone = r.age_ms < 0;
+    if (r.age_ms < 0) lose(k);
     k.heard = Clock::now() - std::chrono::milliseconds(std::max(0, r.age_ms));
     if (from == 0) known_[0].heard = Clock::now();
   }
@@ -280,7 +284,9 @@ class ProcessWatch final : public Watch {
         const Known& k = known_[static_cast<size_t>(r)];
         if (k.status.left && seconds_since(k.left) > kLastMessages)
           why = "rank " + std::to_string(r) + " " + doing_of(r);
-        else if (silence_ > 0 && !k.gone && silent(static_cast<size_t>(r)) > silence_)
+        else if (own_.at_device() && k.is_gone() && seconds_since(k.gone) > kSeenGone)
+          why = "rank " + std::to_string(r) + " closed its connection";
+        else if (silence_ > 0 && !k.is_gone() && silent(static_cast<size_t>(r)) > silence_)
           why = "nothing has been heard of rank " + std::to_string(r) + " for " +
                 rounded(silent(static_cast<size_t>(r))) + ": it was stopped, or its machine is gone; it " +
                 doing_of(r);

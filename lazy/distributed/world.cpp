@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/backend/registry.hpp"
 #include "jit/graph/record.hpp"
 #include "lazy/distributed/communicator.hpp"
 #include "lazy/distributed/engines/engines.hpp"
@@ -73,14 +74,32 @@ std::string engine_asked_for() {
     case config::CommEngine::gloo: return "gloo";
     case config::CommEngine::mpi: return "mpi";
     case config::CommEngine::memory: return "memory";
+    case config::CommEngine::nccl: return "nccl";
     case config::CommEngine::auto_: break;
   }
   return "auto";
 }
 
+/// Makes an engine by which GPUs exchange what is there, and `host` the rest. CommunicationError on all ranks
+/// where one can't.
+std::unique_ptr<Engine> on_devices(std::unique_ptr<Engine> host, const std::string& name, Meeting& meeting,
+                                   Clock::time_point deadline) {
+  auto engine = detail::device_engine(std::move(host), name);
+  std::string why;
+  try {
+    (void)engine->place_of(jit::backend_of(jit::default_device(Site{}), Site{}));
+  } catch (const Error& e) { why = e.what(); }
+  const std::vector<std::string> all = meeting.gather(why, deadline);
+  for (size_t r = 0; r < all.size(); ++r)
+    if (!all[r].empty())
+      throw CommunicationError("LAZY_COMM=" + name + ": rank " + std::to_string(r) + ": " + all[r]);
+  return engine;
+}
+
 /// Makes the engine of that name; of "auto" the same on all ranks, whatever libraries each has.
 std::unique_ptr<Engine> make_engine(const std::string& name, Meeting& meeting, Clock::time_point deadline) {
   if (name == "tcp") return detail::tcp_engine(meeting, deadline);
+  if (name == "nccl") return on_devices(make_engine("auto", meeting, deadline), name, meeting, deadline);
   if (name != "auto" && name != "memory") return detail::plugin_engine(name, meeting, deadline);
   auto neighbours = std::make_unique<detail::Neighbours>(meeting, deadline);
   if (name == "memory" || neighbours->all_near())

@@ -100,11 +100,15 @@ Tensor ZeroOptimizer::clip_grad_norm_(double max_norm, Site s) {
     throw Error("clip_grad_norm_: max_norm is " + std::to_string(max_norm) + ", not >= 0", s);
   const no_grad scope;
   const optim::ParameterList own = inner_->parameters();
-  Tensor squares = zeros({}, float32, {}, s);
+  const bool has_doubles = std::any_of(own.begin(), own.end(), [&](const optim::ParameterItem& item) {
+    return item.parameter->dtype(s) == DType::float64;
+  });
+  const DType type = has_doubles ? DType::float64 : DType::float32;
+  Tensor squares = zeros({}, type, own.empty() ? MaybeDevice() : own[0].parameter->device(s), s);
   for (const optim::ParameterItem& item : own) {
     const Tensor g = item.parameter->grad(s);
     if (!g.defined()) continue;
-    const Tensor wide = astype(Arg(g, s), DType::float32);
+    const Tensor wide = astype(Arg(g, s), type);
     squares = add(Arg(squares, s), Arg(sum(Arg(multiply(Arg(wide, s), Arg(wide, s)), s)), s));
   }
   const Tensor norm = sqrt(Arg(all_reduce(squares, ReduceOp::sum, options_.group, s), s));

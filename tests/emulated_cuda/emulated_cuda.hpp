@@ -1,7 +1,7 @@
-// Emulates a CUDA device: a shared library that exports what libcuda, libnvrtc and libcublasLt do, as far as
-// the product uses it. Its NVRTC compiles a kernel's text with the host's C++ compiler, its driver runs the
-// result on fibers, one block after the other. It is stricter than a device: what CUDA leaves undefined it
-// diagnoses, on stderr.
+// Emulates a CUDA device: a shared library that exports what libcuda, libnvrtc, libcublasLt and libnccl do,
+// as far as the product uses it. Its NVRTC compiles a kernel's text with the host's C++ compiler, its driver
+// runs the result on fibers, one block after the other. It is stricter than a device: what CUDA leaves
+// undefined it diagnoses, on stderr.
 //
 // Environment, read by the first call (and the first after emulated_cuda_reset()):
 //   EMULATED_CUDA_VERSION         of CUDA, as the driver says it; 13000
@@ -23,6 +23,8 @@
 //   EMULATED_CUDA_HOST_POINTERS   1: kernels may use the host's memory; 0
 //   EMULATED_CUDA_PROTECT         1: the host cannot touch device memory while no work is under way; 0
 //   EMULATED_CUDA_INJECT          failures, as function:nth call:result,... (cuMemAllocAsync:3:2); none
+//   EMULATED_CUDA_STALL           rank:n: the n-th group of NCCL's messages of this rank never gets anywhere;
+//                                 none
 //   EMULATED_CUDA_CACHE           a folder to keep compiled modules in, for any number of processes; none
 //
 // Functions a test may call beside CUDA's own:
@@ -32,12 +34,12 @@
 
 #pragma GCC visibility push(default)
 extern "C" {
-/// Makes the `nth_call` from now on (1: the next) of a driver, NVRTC or cuBLASLt function do nothing and
-/// return `result`. A result that CUDA knows as sticky (700-719) also loses the current device. False if
+/// Makes the `nth_call` from now on (1: the next) of a driver, NVRTC, cuBLASLt or NCCL function do nothing
+/// and return `result`. A result that CUDA knows as sticky (700-719) also loses the current device. False if
 /// there is no such function.
 bool emulated_cuda_inject(const char* function, int nth_call, int result);
-/// Returns the number of calls of a driver, NVRTC or cuBLASLt function, failed ones too; -1 if there is no
-/// such function.
+/// Returns the number of calls of a driver, NVRTC, cuBLASLt or NCCL function, failed ones too; -1 if there is
+/// no such function.
 int64_t emulated_cuda_count(const char* function);
 /// Returns the bytes of device memory that are allocated, on all devices.
 size_t emulated_cuda_live_bytes();

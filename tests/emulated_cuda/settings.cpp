@@ -83,6 +83,12 @@ Settings read() {
   with("EMULATED_CUDA_HOST_POINTERS",
        [&](auto name, auto text) { s.host_pointers = number<int>(name, text) != 0; });
   with("EMULATED_CUDA_PROTECT", [&](auto name, auto text) { s.protect = number<int>(name, text) != 0; });
+  with("EMULATED_CUDA_STALL", [&](auto name, auto text) {
+    const size_t colon = text.find(':');
+    if (colon == text.npos) refuse(name, text);
+    s.stall_rank = number<int>(name, text.substr(0, colon));
+    s.stall_group = number<int>(name, text.substr(colon + 1));
+  });
   with("EMULATED_CUDA_INJECT", [&](auto, auto text) { s.inject = text; });
   with("EMULATED_CUDA_CACHE", [&](auto, auto text) { s.cache = text; });
   return s;

@@ -23,6 +23,7 @@ struct Settings {
   bool host_pointers = false;
   bool at_launch = false;  // a kernel is compiled
   bool protect = false;
+  int stall_rank = -1, stall_group = 0;
   std::string inject;
   std::string cache;
 };

@@ -21,6 +21,18 @@ int slots_of(const std::string& word, const std::string& where) {
   return n;
 }
 
+/// Returns the words, NAME=VALUE, of this environment that ranks on other hosts have to find, too: a remote
+/// shell passes none on.
+std::vector<std::string> passed_on() {
+  std::vector<std::string> words;
+  for (char** v = environ; *v; ++v) {
+    const std::string word = *v;
+    for (const char* const prefix : {"LAZY_", "NCCL_", "LD_LIBRARY_PATH="})
+      if (word.rfind(prefix, 0) == 0) words.push_back(word);
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string quoted(const std::string& word) {
@@ -78,6 +90,7 @@ std::vector<std::string> command_on(const std::string& host, const std::string& 
   if (!l.profile.empty()) words.insert(words.end(), {"--profile", l.profile});
   words.insert(words.end(), l.command.begin(), l.command.end());
   std::string text = "cd " + quoted(std::filesystem::current_path().string()) + " && exec env";
+  for (const std::string& word : passed_on()) text += " " + quoted(word);
   for (const auto& [name, value] : l.variables) text += " " + quoted(name + "=" + value);
   for (const std::string& w : words) text += " " + quoted(w);
   if (host == "localhost") return {"/bin/sh", "-c", text};

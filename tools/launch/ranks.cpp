@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "tools/launch/cores.hpp"
+#include "tools/launch/gpus.hpp"
 #include "tools/launch/traces.hpp"
 
 namespace lazy::tool {
@@ -15,11 +16,12 @@ namespace {
 
 void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
-/// Gives this process what a rank finds: its cores and its environment.
-void become(const Process& rank, int local, const Launch& l, int port) {
+/// Gives this process what a rank finds: its cores and GPUs, and its environment.
+void become(const Process& rank, int local, const Launch& l, int port, const std::vector<std::string>& gpus) {
   const Cores cores = cores_here();
   const int threads = l.threads ? l.threads : std::max(1, static_cast<int>(cores.size()) / l.processes);
   if (l.bind) bind_to(share_of(cores, local, l.processes));
+  if (!gpus.empty()) set("CUDA_VISIBLE_DEVICES", gpus[static_cast<size_t>(local)]);
   set("RANK", std::to_string(rank.number)), set("LOCAL_RANK", std::to_string(local));
   set("WORLD_SIZE", std::to_string(l.world ? l.world : l.processes * l.machines));
   set("LOCAL_WORLD_SIZE", std::to_string(l.processes));
@@ -123,10 +125,11 @@ Outcome wait_for(std::vector<Process>& all, const Watch& w) {
 std::vector<Process> start_ranks(const Launch& l) {
   const int port = l.port ? l.port : l.machines > 1 ? 29500 : free_port();
   std::vector<Process> ranks(static_cast<size_t>(l.processes));
+  const std::vector<std::string> gpus = l.bind ? gpus_of_ranks(l.processes) : std::vector<std::string>();
   for (int i = 0; i < l.processes; ++i) {
     Process& rank = ranks[static_cast<size_t>(i)];
     rank.number = (l.first >= 0 ? l.first : l.machine * l.processes) + i;
-    start(rank, l.command, {.beats = l.heartbeat > 0, .prepare = [&] { become(rank, i, l, port); }});
+    start(rank, l.command, {.beats = l.heartbeat > 0, .prepare = [&] { become(rank, i, l, port, gpus); }});
   }
   return ranks;
 }

@@ -14,10 +14,10 @@ struct Launch {
   int processes = 1;              // ranks on this machine
   int machines = 1, machine = 0;  // of the world, each with as many ranks
   std::string host = "127.0.0.1";
-  int port = 0;              // 0: a free one, on one machine
-  int threads = 0;           // of each rank; 0: the cores of this machine divided among them
-  bool prefix = true;        // "[1] " before each line of rank 1
-  bool bind = true;          // each rank to cores of its own, where there are at least as many as ranks
+  int port = 0;        // 0: a free one, on one machine
+  int threads = 0;     // of each rank; 0: the cores of this machine divided among them
+  bool prefix = true;  // "[1] " before each line of rank 1
+  bool bind = true;    // each rank to cores and GPUs of its own, where there are at least as many as ranks
   bool watch_stdin = false;  // ends the ranks as SIGTERM does when standard input ends
   std::string profile;  // a trace of each rank is written to it, its number before the extension; empty: none
   double heartbeat = 0;  // seconds that a rank that beats may be silent; 0: for ever

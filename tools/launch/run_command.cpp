@@ -59,7 +59,7 @@ void declare(CLI::App& app, Options& o) {
       ->check(CLI::ExistingFile);
   app.add_option("--rsh", o.rsh, "called with a host and a shell's line")->capture_default_str();
   app.add_flag("--watch-stdin", l.watch_stdin, "end when standard input does, as a remote shell's");
-  app.add_flag("--no-bind", o.no_bind, "let ranks run on all cores");
+  app.add_flag("--no-bind", o.no_bind, "let ranks run on all cores and GPUs");
   app.add_flag("--no-prefix", o.plain, "print lines as they are, without the rank before them");
   app.add_option("--min", o.elastic.least, "elastic: go on with so many ranks, when others have failed")
       ->check(CLI::Range(1, 65536));

@@ -12,6 +12,11 @@
 #include <utility>
 #include <vector>
 
+namespace lazy::jit {
+class Backend;
+class Carrier;
+}  // namespace lazy::jit
+
 namespace lazy::distributed {
 
 /// Says what a rank is doing: each message begins with it, so that ranks which do different things find out
@@ -23,7 +28,11 @@ struct Announcement {
   uint64_t members = 0;   // a hash of the group's ranks
   uint64_t bytes = 0;     // of the message
   uint64_t address = 0;   // in the sender's memory, where the receiver is to read it; 0: it follows
-  int32_t kind = 0, dtype = 0, reduction = 0, root = 0, group = 0, reserved = 0;
+  int32_t kind = 0, dtype = 0, reduction = 0, root = 0, group = 0;
+  // 0: the values are in the host's memory; n: on the rank's n-th device, which adds them up itself if kAdds
+  // is added to it.
+  int32_t place = 0;
+  static constexpr int32_t kAdds = 1 << 16;
   char line[96] = {};  // the user's, "train.cpp:17", cut
 };
 
@@ -84,6 +93,19 @@ class Engine {
   virtual void stop() noexcept = 0;
   /// Says that this rank takes part in nothing any more: others that wait for it get PeerLost.
   virtual void leave() noexcept {}
+
+  /// Says where a rank's values are that lie in a device's memory, and what carries them from there.
+  struct Place {
+    jit::Carrier* carrier = nullptr;  // null: the engine carries from the host's memory alone
+    int32_t number = 0;               // Announcement::place
+  };
+  virtual Place place_of(jit::Backend&) { return {}; }
+  using Ask = std::function<void(jit::Carrier&, int connection)>;
+  /// Has ranks agree on what they do, as exchange() has, connects them by the place's carrier when they are
+  /// there for the first time, numbered in this order, and asks it for what is to be done. Each of the ranks
+  /// calls it.
+  virtual void ask_at(const Place&, const Announcement& /*own*/, std::span<const int> /*ranks*/,
+                      const CheckAnnouncement&, const Ask&) {}
 };
 
 /// Gives each rank, while a world is made, what every rank has: one text of each, by rank.

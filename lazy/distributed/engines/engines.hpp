@@ -18,6 +18,10 @@ std::vector<std::unique_ptr<Engine>> thread_engines(int size);
 std::unique_ptr<Engine> tcp_engine(Meeting& meeting, Clock::time_point deadline,
                                    std::unique_ptr<Neighbours> neighbours = nullptr);
 
+/// Returns an engine that carries messages between devices' memory by their own carriers, and all others by
+/// `host`, by which ranks also agree about what they do.
+std::unique_ptr<Engine> device_engine(std::unique_ptr<Engine> host, std::string name);
+
 /// Returns whether the shared object of an engine of others is there and can be opened: "gloo", "mpi". If
 /// not, `why` is set.
 bool has_plugin(const std::string& name, std::string* why);

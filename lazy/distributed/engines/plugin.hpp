@@ -14,7 +14,7 @@ struct EngineRequest {
 
 /// Changes whenever engine.hpp or this header does in a way that matters: objects of other builds are
 /// refused.
-inline constexpr uint64_t kPluginVersion = 1'000'000 + sizeof(Announcement) * 1000 + sizeof(EngineRequest);
+inline constexpr uint64_t kPluginVersion = 2'000'000 + sizeof(Announcement) * 1000 + sizeof(EngineRequest);
 
 extern "C" {
 /// Returns kPluginVersion.

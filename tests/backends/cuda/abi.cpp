@@ -155,6 +155,42 @@ static_assert(offsetof(api::BlasHeuristic, workspace_bytes) ==
 static_assert(offsetof(api::BlasHeuristic, state) == offsetof(cublasLtMatmulHeuristicResult_t, state));
 #endif
 
+#if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
+}  // namespace
+#include <nccl.h>
+
+#include "backends/cuda/api/nccl.hpp"
+namespace {
+#define LAZY_NCCL(result, field, name, ...) \
+  static_assert(same_call<decltype(api::Nccl::field), decltype(&name)>(), #name);
+#include "backends/cuda/api/nccl.def"
+LAZY_SAME(api::kNcclInProgress, ncclInProgress);
+LAZY_SAME(api::NcclType::i8, ncclInt8);
+LAZY_SAME(api::NcclType::u8, ncclUint8);
+LAZY_SAME(api::NcclType::i32, ncclInt32);
+LAZY_SAME(api::NcclType::u32, ncclUint32);
+LAZY_SAME(api::NcclType::i64, ncclInt64);
+LAZY_SAME(api::NcclType::u64, ncclUint64);
+LAZY_SAME(api::NcclType::f16, ncclFloat16);
+LAZY_SAME(api::NcclType::f32, ncclFloat32);
+LAZY_SAME(api::NcclType::f64, ncclFloat64);
+LAZY_SAME(api::NcclType::bf16, ncclBfloat16);
+LAZY_SAME(api::NcclReduction::sum, ncclSum);
+static_assert(sizeof(api::NcclId) == sizeof(ncclUniqueId));
+#define LAZY_CONFIG(field) \
+  static_assert(offsetof(api::NcclConfig, field) == offsetof(ncclConfig_t, field), #field)
+LAZY_CONFIG(size);
+LAZY_CONFIG(magic);
+LAZY_CONFIG(version);
+LAZY_CONFIG(blocking);
+BOOST_AUTO_TEST_CASE(declarations_match_nccls) {
+  const ncclConfig_t theirs = NCCL_CONFIG_INITIALIZER;
+  const api::NcclConfig ours;
+  BOOST_TEST(ours.magic == theirs.magic);
+  BOOST_TEST(ours.version <= theirs.version);
+}
+#endif
+
 BOOST_AUTO_TEST_CASE(declarations_match_the_toolkits) {
   BOOST_TEST_MESSAGE("compiled against CUDA " << CUDA_VERSION / 1000 << "." << CUDA_VERSION % 1000 / 10);
   BOOST_CHECK_GE(CUDA_VERSION, 12000);

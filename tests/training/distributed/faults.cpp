@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_rank) {
     else if (fault == "sleeps") says("not in time, 2 s:"), says(peer + ", which computes");
     else says(peer);
     if (fault == "stops" || fault == "sleeps") says("faults.cpp:" + std::to_string(line));
-    says("is at all_reduce of 1000 x float32, sum, its number 2, at faults.cpp:");
+    says("is at all_reduce of 1000 x float32, sum, "), says("its number 2, at faults.cpp:");
   }
   // The program goes on, alone.
   BOOST_TEST((x + 1).to_vector<float>()[0] == 2);

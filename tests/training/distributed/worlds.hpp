@@ -6,13 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "lazy/core/device.hpp"
 #include "lazy/distributed/engines/engines.hpp"
 #include "tests/common/run_again.hpp"
 
 namespace lazy::test {
 
-/// Returns the engines between processes that can be used here.
+/// Returns the engines between processes that can be used here; the one of LAZY_TEST_ENGINE alone if that is
+/// set, as it is where each process has a GPU.
 inline std::vector<std::string> engines() {
+  if (const char* const only = std::getenv("LAZY_TEST_ENGINE")) return {only};
   std::vector<std::string> all{"tcp", "memory"};
 #ifndef __SANITIZE_THREAD__  // the others' libraries are built without it: it does not see what orders their
                              // threads
@@ -24,6 +27,13 @@ inline std::vector<std::string> engines() {
   else if (distributed::detail::has_plugin("mpi", nullptr)) all.emplace_back("mpi");
 #endif
   return all;
+}
+
+/// Returns true if there are not as many GPUs as ranks that need one each.
+inline bool lacks_gpus(const std::string& engine, int ranks) {
+  if (engine != "nccl" || std::getenv("LAZY_CUDA_PATH") || cuda_device_count() >= ranks) return false;
+  BOOST_TEST_MESSAGE("no GPU for each of " << ranks << " ranks: left out");
+  return true;
 }
 
 /// Returns a port that this process gives to one world alone.
@@ -54,6 +64,9 @@ inline std::vector<pid_t> start_world(const std::string& cases, const std::strin
   for (int r = 0; r < ranks; ++r) {
     Variables own = v;
     own.emplace_back("RANK", std::to_string(r));
+    // Each process has an emulated GPU, or one of the machine's.
+    if (engine == "nccl" && !std::getenv("LAZY_CUDA_PATH"))
+      own.emplace_back("CUDA_VISIBLE_DEVICES", std::to_string(r));
     children.push_back(start_again(cases, own));
   }
   return children;
@@ -61,6 +74,7 @@ inline std::vector<pid_t> start_world(const std::string& cases, const std::strin
 
 /// Checks that all ranks of a world pass these cases.
 inline void run_world(const std::string& cases, const std::string& engine, int ranks, const Variables& v) {
+  if (lacks_gpus(engine, ranks)) return;
   for (const pid_t child : start_world(cases, engine, ranks, v))
     wait_for(child, engine + " of " + std::to_string(ranks));
 }
