@@ -14,6 +14,7 @@
 #include "lazy/core/build.hpp"
 #include "lazy/core/device.hpp"
 #include "lazy/core/element.hpp"
+#include "lazy/core/memory_format.hpp"
 #include "lazy/core/record.hpp"
 #include "lazy/inference/reads.hpp"
 #include "lazy/nn/functional/winograd.hpp"
@@ -133,6 +134,15 @@ bool lies_first(const jit::Node* n) {
   return is_float(n->dtype) && (n->shape.size() == 4 || n->shape.size() == 5) && !n->channels_last;
 }
 
+/// Returns an image in channels-last memory of its own: a copy is fast, but not where what reads it computes
+/// on the way, so it is made before.
+Tensor laid_out_last(const Handle& image, const Site& s) {
+  const Handle last = detail::seen_last(image, s);
+  const Dims none(last->shape.size(), 0), each(last->shape.size(), 1);
+  const Handle memory = detail::overwritten(last->dtype, last->shape, last->device, s);
+  return Tensor(detail::seen_first(detail::slice_update("to_memory_format", memory, last, none, each, s), s));
+}
+
 }  // namespace
 
 struct Replayer::All {
@@ -219,8 +229,7 @@ struct Replayer::All {
         if (way == Way::transformed) transforms.emplace();
         std::vector<Tensor> tensors;
         for (const Handle& h : inputs)
-          tensors.push_back(last && lies_first(h.get()) ? Tensor(h).to_memory_format(channels_last, s)
-                                                        : Tensor(h));
+          tensors.push_back(last && lies_first(h.get()) ? laid_out_last(h, s) : Tensor(h));
         for (Tensor& t : call(tensors, plan->sizes)) {
           if (!t.defined()) throw Error("replay: the function returns a tensor that holds nothing", s);
           outputs.push_back((last ? t.contiguous(s) : t).handle());

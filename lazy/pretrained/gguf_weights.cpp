@@ -26,13 +26,10 @@ Tensor in_halves(const Tensor& x, int64_t heads, const Site& s) {
   return stays(reshape(permute(pairs, {0, 2, 1, 3}), ShapeArg(shape)), s);
 }
 
-constexpr int64_t kGroup = 32;  // numbers that share a scale
-
 /// Holds a model's matrix that stays integers.
 struct Quantized {
   std::string layer;  // of the model
   gguf::Groups groups;
-  int bits;
 };
 
 /// Points to the weights of a layer that can be integers.
@@ -44,19 +41,21 @@ struct Target {
 /// Has a layer compute by the file's integers.
 void quantize(const Target& to, const Quantized& q, DType dtype, const Site& s) {
   namespace parametrize = nn::utils::parametrize;
-  const quant::Scheme scheme{.bits = q.bits,
-                             .is_signed = q.bits == 8,
-                             .symmetric = true,
+  const gguf::Groups& g = q.groups;
+  const quant::Scheme scheme{.bits = g.bits,
+                             .is_signed = g.bits == 8,
+                             .symmetric = !g.zeros.defined(),
                              .granularity = quant::Granularity::group,
-                             .group = kGroup};
-  const int64_t out = q.groups.scales.size(0, s), in = kGroup * q.groups.scales.size(1, s);
+                             .group = g.length};
+  const int64_t out = g.scales.size(0, s), in = g.length * g.scales.size(1, s);
   const Shape shape = to.inputs_first ? Shape{in, out} : Shape{out, in};
   *to.weight = Parameter(zeros(ShapeArg(shape), dtype, {}, s));
   parametrize::register_parametrization(
       *to.weight, quant::QuantizedWeight(scheme, shape, dtype, {}, to.inputs_first), false, s);
   parametrize::ParametrizationList& list = parametrize::parametrizations(*to.weight, s);
-  list.original(0).reset(q.groups.integers, s);
-  list.original(1).reset(q.groups.scales, s);
+  list.original(0).reset(g.integers, s);
+  list.original(1).reset(g.scales, s);
+  if (g.zeros.defined()) list.original(2).reset(g.zeros, s);
 }
 
 /// Takes the weights of a file: what stays integers apart.
@@ -89,24 +88,30 @@ class Taking {
   /// Says if a matrix stays integers. Of embeddings rows are read, for which all of them would become numbers
   /// in each call.
   bool stays_integers(const gguf::TensorInfo& t) const {
-    const bool groups = t.type == gguf::TensorType::q4_0 || t.type == gguf::TensorType::q8_0;
-    return groups && !options_.dequantize && t.shape.size() == 2 && t.name != "token_embd.weight" &&
-           t.name != "position_embd.weight";
+    return gguf::is_block(t.type) && !options_.dequantize && t.shape.size() == 2 &&
+           t.name != "token_embd.weight" && t.name != "position_embd.weight";
   }
   Tensor rows(const Tensor& t, int64_t first, int64_t count) const {
     return stays(narrow(Arg(t, site_), 0, first, count).copy(site_), site_);
   }
   void take_integers(const gguf::TensorInfo& t, int64_t heads, const std::vector<GgufPart>& parts) {
-    gguf::Groups g = file_.groups(t.name, options_.device, site_);
-    if (heads) g = {in_halves(g.integers, heads, site_), in_halves(g.scales, heads, site_)};
-    const int bits = t.type == gguf::TensorType::q4_0 ? 4 : 8;
+    const gguf::Groups g = file_.groups(t.name, options_.device, site_);
+    const auto each = [&](auto&& f) {
+      gguf::Groups r{.bits = g.bits, .length = g.length, .integers = f(g.integers), .scales = f(g.scales)};
+      if (g.zeros.defined()) r.zeros = f(g.zeros);
+      return r;
+    };
+    if (parts.empty()) {
+      quantized.push_back({renamed(t.name, layout_.names),
+                           each([&](const Tensor& x) { return heads ? in_halves(x, heads, site_) : x; })});
+      return;
+    }
     int64_t at = 0;
     for (const GgufPart& p : parts) {
       quantized.push_back(
-          {renamed(p.name, layout_.names), {rows(g.integers, at, p.rows), rows(g.scales, at, p.rows)}, bits});
+          {renamed(p.name, layout_.names), each([&](const Tensor& x) { return rows(x, at, p.rows); })});
       at += p.rows;
     }
-    if (parts.empty()) quantized.push_back({renamed(t.name, layout_.names), std::move(g), bits});
   }
   void take_numbers(const gguf::TensorInfo& t, int64_t heads, const std::vector<GgufPart>& parts) {
     Tensor x = file_.tensor(t.name, options_.device, site_);
@@ -150,7 +155,7 @@ std::vector<std::pair<Target, const Quantized*>> targets_of(const char* op, nn::
     if (at == weights.end())
       throw Error(std::string(op) + ": " + path + ": the model has no " + text::quoted(q.layer), s);
     const Shape &here = at->second.weight->shape(s), &groups = q.groups.scales.shape(s);
-    Shape there{groups[0], kGroup * groups[1]};
+    Shape there{groups[0], q.groups.length * groups[1]};
     if (at->second.inputs_first) std::swap(there[0], there[1]);
     if (here != there)
       throw Error(std::string(op) + ": " + path + ": " + text::quoted(q.layer) + " is " + to_string(here) +

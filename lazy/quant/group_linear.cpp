@@ -50,10 +50,11 @@ Handle as_sums(const jit::Expanding& e) {
   const bool affine = e.operands.size() > kZeros;
   const Recorder r{kName, e.site};
   const int64_t rows = e[kX]->shape[0], n = e[kScales]->shape[0], groups = e[kScales]->shape[1],
-                half = jit::calls::kGroupDotsBlock / 2, blocks = a.group / (2 * half);
-  const Handle x = r.reshape(r.as(float32, e[kX]), {rows, groups, blocks, 2, half});
-  const Handle q = a.bits == 4 ? halves_of(r, r.reshape(e[kIntegers], {n, groups, blocks, 1, half}))
-                               : r.reshape(e[kIntegers], {n, groups, blocks, 2, half});
+                half = jit::calls::kGroupDotsBlock / 2, together = a.bits == 4 ? 2 : 1,
+                blocks = a.group / (together * half);
+  const Handle x = r.reshape(r.as(float32, e[kX]), {rows, groups, blocks, together, half});
+  const Handle bytes = r.reshape(e[kIntegers], {n, groups, blocks, 1, half});
+  const Handle q = a.bits == 4 ? halves_of(r, bytes) : bytes;
   const Shape beside{n, groups, 1, 1, 1};
   Handle w = r.as(float32, q);
   if (affine) w = r.op(Op::subtract, w, r.reshape(e[kZeros], beside));
@@ -62,7 +63,7 @@ Handle as_sums(const jit::Expanding& e) {
   std::vector<Tensor> sums;
   for (int64_t i = 0; i < rows; ++i) {
     const Handle parts = r.reduce(Op::sum, r.op(Op::multiply, r.part(x, 0, i, 1), w), {4});
-    sums.push_back(r.tensor(r.reduce(Op::sum, r.reshape(parts, {n, groups * blocks * 2}), {1})));
+    sums.push_back(r.tensor(r.reduce(Op::sum, r.reshape(parts, {n, groups * blocks * together}), {1})));
   }
   return stack(sums, 0, e.site).handle();
 }

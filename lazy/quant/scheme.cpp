@@ -20,10 +20,11 @@ void check(const char* function, const Scheme& s, const Site& site) {
     throw Error(std::string(function) + ": " + std::to_string(s.bits) + " bits: 2 to 8 are possible", site);
   if (s.is_float8() && (s.bits != 8 || !s.is_signed || !s.symmetric))
     throw Error(std::string(function) + ": floats of 8 bits are signed and have no zero points", site);
-  const bool power = s.group >= 32 && (s.group & (s.group - 1)) == 0;
+  const int64_t least = s.packed() ? 32 : 16;
+  const bool power = s.group >= least && (s.group & (s.group - 1)) == 0;
   if (s.granularity == Granularity::group && !power)
-    throw Error(std::string(function) + ": groups of " + std::to_string(s.group) +
-                    ": a power of two of 32 or more is needed",
+    throw Error(std::string(function) + ": groups of " + std::to_string(s.group) + ": a power of two of " +
+                    std::to_string(least) + " or more is needed",
                 site);
 }
 

@@ -25,12 +25,14 @@ struct Scheme {
   bool is_signed = true;  // from -2^(bits-1), else from 0
   bool symmetric = true;  // the range of x is [-m, m], so that the zero point is the same for all
   Granularity granularity = Granularity::channel;
-  int64_t group = 128;  // numbers of a group: a power of two of 32 or more
+  int64_t group = 128;  // numbers of a group: a power of two of 16 or more, of 32 for packed ones
   Format format = Format::integer;
 
   bool is_float8() const { return format != Format::integer; }
   Float8 float8() const { return format == Format::e5m2 ? Float8::e5m2 : Float8::e4m3; }
 
+  /// True if two integers of 4 bits are kept in a byte (pack_4).
+  bool packed() const { return granularity == Granularity::group && bits == 4 && !is_signed && !is_float8(); }
   int64_t lowest() const { return is_signed ? -(int64_t{1} << (bits - 1)) : 0; }
   int64_t highest() const { return lowest() + (int64_t{1} << bits) - 1; }
   /// Returns the zero point of a symmetric scheme.

@@ -8,9 +8,10 @@
 
 namespace lazy::quant {
 
-/// Is a parametrization whose parts are integers, scales and, of an affine scheme, zero points. Unsigned
-/// integers of 4 bits in groups are packed two in a byte. The parts are always of weights whose first axis is
-/// that of the outputs; those of (in, out) are transposed.
+/// Is a parametrization whose parts are integers, scales and, of an affine scheme, zero points, which may be
+/// any numbers of float32 where they come from a file. Unsigned integers of 4 bits in groups are packed two
+/// in a byte. The parts are always of weights whose first axis is that of the outputs; those of (in, out) are
+/// transposed.
 class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
  public:
   QuantizedWeight(const Scheme&, const Shape& shape, DType dtype, const Inputs& = {},
@@ -18,9 +19,7 @@ class QuantizedWeight final : public nn::utils::parametrize::Parametrization {
 
   const Scheme& scheme() const { return scheme_; }
   /// True if two integers of 4 bits are in a byte.
-  bool packed() const {
-    return scheme_.granularity == Granularity::group && scheme_.bits == 4 && !scheme_.is_signed;
-  }
+  bool packed() const { return scheme_.packed(); }
 
   Tensor forward(const std::vector<Tensor>& x, Site s) override;
   std::optional<std::vector<Tensor>> right_inverse(const Tensor& value, Site s) override;

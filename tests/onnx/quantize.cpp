@@ -100,6 +100,86 @@ BOOST_AUTO_TEST_CASE(products_are_by_the_integers) {
              boost::test_tools::per_element());
 }
 
+/// Returns integers of 0 to 255, as bytes.
+std::vector<uint8_t> bytes(uint64_t seed, size_t n) {
+  Generator g(seed);
+  return randint(g, 0, 256, {static_cast<int64_t>(n)}).astype(uint8).to_vector<uint8_t>();
+}
+
+/// Describes weights of a layer whose sides are both dequantised.
+struct Kind {
+  const char* name;
+  Type type;           // of the weights
+  bool by_channel;     // scales
+  uint8_t zero_point;  // of the weights
+  bool by_integers;    // is what it is about
+};
+
+BOOST_AUTO_TEST_CASE(dequantised_sides_are_multiplied_as_integers) {
+  const uint64_t seed = test::asked_seed();
+  BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << seed);
+  constexpr int64_t kIn = 3, kOut = 5, kDepth = 48;  // channels of the image, outputs, elements of a row
+  for (const Kind& kind : {Kind{"int8 by channel", kInt8, true, 0, true}, Kind{"int8", kInt8, false, 0, true},
+                           Kind{"uint8 around 128", kUint8, false, 128, true},
+                           Kind{"uint8 around 100", kUint8, false, 100, false}})
+    for (const int zero : {0, 77})
+      for (const char* const op : {"MatMul", "Gemm", "Conv"})
+        BOOST_TEST_CONTEXT(kind.name << " " << zero << " " << op) {
+          const bool conv = op[0] == 'C', upright = op[0] != 'M';
+          const std::vector<int64_t> shape = conv      ? std::vector<int64_t>{kOut, kIn, 3, 2}
+                                             : upright ? std::vector<int64_t>{kOut, kDepth}
+                                                       : std::vector<int64_t>{kDepth, kOut};
+          const size_t scales = kind.by_channel ? kOut : 1;
+          std::vector<float> scale = numbers(seed + 1, scales);
+          for (float& f : scale) f = std::abs(f) * 0.02f + 0.01f;
+          const std::vector<int64_t> of_scales =
+              kind.by_channel ? std::vector<int64_t>{kOut} : std::vector<int64_t>{};
+          const auto weights = bytes(seed + 2, static_cast<size_t>(kOut * (conv ? kIn * 6 : kDepth)));
+          Graph g;
+          g.inputs = {any("x")};
+          g.outputs = {any("y")};
+          g.initializers = {
+              floats("x_scale", {}, {0.05f}),
+              tensor("x_zero", kUint8, {}, std::vector<uint8_t>{static_cast<uint8_t>(zero)}),
+              tensor("w", kind.type, shape, weights),
+              floats("w_scale", of_scales, scale),
+              tensor("w_zero", kind.type, of_scales, std::vector<uint8_t>(scales, kind.zero_point)),
+              floats("b", {kOut}, numbers(seed + 3, kOut))};
+          g.nodes = {node("QuantizeLinear", {"x", "x_scale", "x_zero"}, {"q"}),
+                     node("DequantizeLinear", {"q", "x_scale", "x_zero"}, {"near"}),
+                     node("DequantizeLinear", {"w", "w_scale", "w_zero"}, {"v"},
+                          {attribute("axis", op[0] == 'M' ? 1 : 0)}),
+                     conv      ? node(op, {"near", "v", "b"}, {"y"},
+                                      {attribute("pads", std::vector<int64_t>{1, 0, 1, 1}),
+                                       attribute("strides", std::vector<int64_t>{1, 2})})
+                     : upright ? node(op, {"near", "v", "b"}, {"y"}, {attribute("transB", 1)})
+                               : node(op, {"near", "v"}, {"y"})};
+          onnx::Model m = load_model(g);
+          const Shape given = conv ? Shape{2, kIn, 6, 7} : Shape{4, kDepth};
+          const Tensor x = (Tensor(numbers(seed + 4, static_cast<size_t>(numel(given))), given) * 6).eval();
+          const Tensor y = m(x);
+          // In integers of 64 bits.
+          const Tensor q = clip(round(x / 0.05f) + zero, 0, 255).astype(int64) - zero;
+          Tensor w = from_span(std::span<const uint8_t>(weights), Shape(std::span<const int64_t>(shape)));
+          w = kind.type == kInt8 ? where(w > 127, w.astype(int64) - 256, w.astype(int64)) : w.astype(int64);
+          w = w - static_cast<int64_t>(kind.zero_point);
+          const Tensor factor = Tensor(scale, {static_cast<int64_t>(scales)}) * 0.05f,
+                       b(numbers(seed + 3, kOut), {kOut});
+          Tensor expected;
+          if (conv) {
+            const Tensor image = pad(q, {0, 1, 1, 1});
+            expected = lazy::conv(image, w, {.stride = {1, 2}}).astype(float32) * factor.reshape({-1, 1, 1}) +
+                       b.reshape({-1, 1, 1});
+          } else {
+            expected = matmul(q, upright ? w.T() : w).astype(float32) * factor;
+            if (upright) expected = expected + b;
+          }
+          if (kind.by_integers)
+            BOOST_TEST(y.to_vector<float>() == expected.to_vector<float>(), boost::test_tools::per_element());
+          else BOOST_TEST(relative(y, expected) < 1e-5);
+        }
+}
+
 BOOST_AUTO_TEST_CASE(weights_in_branches) {
   Graph g = Graph{.inputs = {any("x"), value("on", {}, kBool)},
                   .outputs = {any("y")},

@@ -2,6 +2,8 @@
 // (tests/golden/make_gguf.py).
 #include "lazy/pretrained/gguf/gguf.hpp"
 
+#include "lazy/nn/nn.hpp"
+#include "lazy/quant/weight.hpp"
 #include "tests/pretrained/folders.hpp"
 
 using namespace lazy;
@@ -68,11 +70,43 @@ BOOST_AUTO_TEST_CASE(values_outlive_the_file) {
 
 BOOST_AUTO_TEST_CASE(groups_are_what_the_blocks_stand_for) {
   const gguf::File f = gguf::load(kFiles + "blocks.gguf");
-  const gguf::Groups q8 = f.groups("Q8_0");
-  const Tensor wide = q8.integers.astype(float32).reshape({3, 2, 32}) * q8.scales.reshape({3, 2, 1});
-  BOOST_TEST(all(wide.reshape({3, 64}) == f.tensor("Q8_0")).item<bool>());
-  BOOST_TEST((f.groups("Q4_0").integers.shape() == Shape{3, 32}));
-  BOOST_TEST(says(thrown<DtypeError>([&] { (void)f.groups("Q4_1"); }), "'Q4_1' is Q4_1, not Q4_0 or Q8_0"));
+  int types = 0;
+  for (const gguf::TensorInfo& t : f.tensors()) {
+    if (!gguf::is_block(t.type) || t.shape.size() != 2) continue;
+    BOOST_TEST_CONTEXT(t.name) {
+      ++types;
+      const gguf::Groups g = f.groups(t.name);
+      BOOST_TEST((g.integers.dtype() == (g.bits == 4 ? uint8 : int8)));
+      const quant::Scheme how{.bits = g.bits,
+                              .is_signed = g.bits == 8,
+                              .symmetric = !g.zeros.defined(),
+                              .granularity = quant::Granularity::group,
+                              .group = g.length};
+      const Tensor q = g.bits == 4 ? quant::unpack_4(g.integers) : g.integers,
+                   wide = quant::dequantize(q, {g.scales, g.zeros}, how), expected = f.tensor(t.name);
+      BOOST_TEST((wide.shape() == expected.shape()));
+      const Tensor sizes = max(abs(expected), 1, keepdims);
+      BOOST_TEST(all(abs(wide - expected) <= sizes * (g.zeros.defined() ? 1e-6 : 0)).item<bool>());
+      // A layer multiplies by them.
+      const int64_t in = t.shape[1];
+      const Tensor x = (arange(3 * in).astype(float32).reshape({3, in}) * 0.37f).sin();
+      nn::Linear layer(in, t.shape[0], {.bias = false});
+      nn::utils::parametrize::register_parametrization(
+          layer.weight, quant::QuantizedWeight(how, {t.shape[0], in}, float32));
+      auto& list = nn::utils::parametrize::parametrizations(layer.weight);
+      list.original(0).reset(g.integers);
+      list.original(1).reset(g.scales);
+      if (g.zeros.defined()) list.original(2).reset(g.zeros);
+      const no_grad scope;
+      const Tensor bound = linear(abs(x), abs(expected)) * 1e-5;
+      for (const int64_t rows : {1, 3})
+        BOOST_TEST(
+            all(abs(layer(x(slice(0, rows))) - linear(x(slice(0, rows)), expected)) <= bound(slice(0, rows)))
+                .item<bool>());
+    }
+  }
+  BOOST_TEST(types >= 10);
+  BOOST_TEST(says(thrown<DtypeError>([&] { (void)f.groups("F32"); }), "which are no integers with scales"));
 }
 
 BOOST_AUTO_TEST_CASE(models_give_what_transformers_gives) {

@@ -194,20 +194,22 @@ LAZY_LEVEL void write(const GroupDots& d, int64_t first, int64_t last) {
   for (int64_t n = first; n < last; ++n) {
     const uint8_t* const q = d.q + n * d.row_bytes();
     float* const to = d.y + n * d.depth;
-    for (int64_t k = 0; k < d.depth; k += 32) {
-      const int64_t g = n * d.groups + k / d.how.group;
-      const Sixteen zero = Sixteen::all(d.zero ? d.zero[g] : d.zero_of_all()),
-                    scale = Sixteen::all(d.scale[g]);
-      const auto put = [&](int64_t at, const Sixteen& numbers) LAZY_LEVEL {
-        Sixteen::times(Sixteen::minus(numbers, zero), scale).store(to + at);
-      };
+    for (int64_t g = 0; g < d.groups; ++g) {
+      const int64_t at = n * d.groups + g;
+      const Sixteen zero = Sixteen::all(d.zero ? d.zero[at] : d.zero_of_all()),
+                    scale = Sixteen::all(d.scale[at]);
+      const auto put = [&](int64_t k, const Sixteen& numbers)
+                           LAZY_LEVEL { Sixteen::times(Sixteen::minus(numbers, zero), scale).store(to + k); };
+      const int64_t first = g * d.how.group, last = first + d.how.group;
       if (d.how.bits == 8) {
-        put(k, Sixteen::of_bytes(reinterpret_cast<const int8_t*>(q) + k));
-        put(k + 16, Sixteen::of_bytes(reinterpret_cast<const int8_t*>(q) + k + 16));
+        for (int64_t k = first; k < last; k += 16)
+          put(k, Sixteen::of_bytes(reinterpret_cast<const int8_t*>(q) + k));
       } else {
-        const Bytes b = Bytes::load(q + k / 2);
-        put(k, b.lower());
-        put(k + 16, b.upper());
+        for (int64_t k = first; k < last; k += 32) {
+          const Bytes b = Bytes::load(q + k / 2);
+          put(k, b.lower());
+          put(k + 16, b.upper());
+        }
       }
     }
   }

@@ -8,7 +8,8 @@ namespace {
 /// Throws unless these are integers with scales, and perhaps zero points, of `depth` numbers a row.
 void check_integers(const CallSpec& spec, std::span<const Meta> o, int64_t depth) {
   const auto a = spec.as<GroupDotsAttributes>();
-  const bool power = a.group >= 32 && (a.group & (a.group - 1)) == 0;
+  const int32_t least = a.bits == 4 ? kGroupDotsBlock : kGroupDotsBlock / 2;
+  const bool power = a.group >= least && (a.group & (a.group - 1)) == 0;
   bool fits = (a.bits == 4 || a.bits == 8) && power && (o.size() == 2 || o.size() == 3);
   for (size_t i = 0; fits && i < o.size(); ++i) fits = o[i].shape.size() == 2;
   fits = fits && depth % a.group == 0 && o[0].shape[1] == (a.bits == 4 ? depth / 2 : depth) &&

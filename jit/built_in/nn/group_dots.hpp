@@ -6,7 +6,7 @@
 // w[n, k] is scale[n, g] (q[n, k] - zero[n, g]), g the group of k, and y[r, n] the sum over groups g of
 // scale[n, g] (sum over k in g of x[r, k] (q[n, k] - zero[n, g])). x, scale, zero, y and w are float32;
 // beside integers of 4 bits x may be int8, too. Groups are of `group` neighbouring k, a power of two of 32 or
-// more.
+// more, of 16 or more for integers of 8 bits.
 //
 // Integers of 8 bits are int8, B = K, and lie as they are; without zero[] it is 0. Those of 4 bits, 0 to 15,
 // are uint8, two in a byte, in blocks of 32: the lower half of byte i of a block is element i, the upper one

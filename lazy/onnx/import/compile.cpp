@@ -295,7 +295,12 @@ void Compiler::add_constant(Scope& scope, std::string_view name, const std::stri
   Constant c;
   // Floating-point numbers are weights above the size that scales, bounds and quantisation have.
   constexpr int64_t kMostReals = 16;
-  std::optional<Known> known = known_elements(t, kMostKnown, kMostReals, file_.site);
+  // Zero points are many where weights have many channels, and are looked at before anything is computed.
+  constexpr int64_t kMostZeroPoints = 1 << 16;
+  const DType dtype = t.dtype(file_.site);
+  const bool zero_points = t.ndim(file_.site) == 1 && (dtype == int8 || dtype == uint8);
+  std::optional<Known> known =
+      known_elements(t, zero_points ? kMostZeroPoints : kMostKnown, kMostReals, file_.site);
   if (known) c.known = std::make_shared<const Known>(*std::move(known));
   if (!c.known || !weight.empty()) {
     std::string unique = weight.empty() ? std::string(name) : weight;

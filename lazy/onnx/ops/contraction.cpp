@@ -2,6 +2,7 @@
 
 #include "lazy/linalg/linalg.hpp"
 #include "lazy/nn/functional/functional.hpp"
+#include "lazy/onnx/ops/integers.hpp"
 #include "lazy/onnx/ops/known.hpp"
 #include "lazy/onnx/ops/table.hpp"
 #include "lazy/ops/creation.hpp"
@@ -14,7 +15,10 @@
 namespace lazy::onnx {
 namespace {
 
-void matmul_op(Call& c) { c.give(matmul(c[0], c[1])); }
+void matmul_op(Call& c) {
+  if (const auto y = product_of_integers(c, false)) return c.give(*y);
+  c.give(matmul(c[0], c[1]));
+}
 
 void gemm_op(Call& c) {
   const double alpha = c.real("alpha", 1), beta = c.real("beta", 1);
@@ -23,21 +27,23 @@ void gemm_op(Call& c) {
   const Tensor a = left ? matrix_transpose(c[0]) : c.tensor(0);
   const DType dtype = c.dtype(0);
   const bool bias = c.has(2) && beta != 0;
-  // A layer as exporters write it: the weights are the right operand, transposed.
-  if (right && alpha == 1 && bias && beta == 1 && c.rank(2) == 1 && c.shape(2)[0] == c.shape(1)[0])
-    return c.give(linear(c.arg(a), c[1], c.tensor(2)));
-  // Weights that are integers know products by them as they lie (quantize.hpp).
-  Tensor r = !right                   ? matmul(c.arg(a), c[1])
-             : c.value(1).quantised() ? linear(c.arg(a), c[1])
-                                      : matmul(c.arg(a), c.arg(matrix_transpose(c[1])));
   const auto scaled = [&](const Tensor& t, double factor) {
     if (factor == 1) return t;
     if (is_float(dtype)) return multiply(c.arg(t), factor);
     return multiply(c.arg(t), Arg(static_cast<int64_t>(factor), c.site()));
   };
-  r = scaled(r, alpha);
-  if (bias) r = add(c.arg(r), c.arg(scaled(c.tensor(2), beta)));
-  c.give(std::move(r));
+  const auto finish = [&](const Tensor& product) {
+    const Tensor r = scaled(product, alpha);
+    c.give(bias ? add(c.arg(r), c.arg(scaled(c.tensor(2), beta))) : r);
+  };
+  if (const auto y = left ? std::nullopt : product_of_integers(c, right)) return finish(*y);
+  // A layer as exporters write it: the weights are the right operand, transposed.
+  if (right && alpha == 1 && bias && beta == 1 && c.rank(2) == 1 && c.shape(2)[0] == c.shape(1)[0])
+    return c.give(linear(c.arg(a), c[1], c.tensor(2)));
+  // Weights that are integers know products by them as they lie (quantize.hpp).
+  finish(!right                   ? matmul(c.arg(a), c[1])
+         : c.value(1).quantised() ? linear(c.arg(a), c[1])
+                                  : matmul(c.arg(a), c.arg(matrix_transpose(c[1]))));
 }
 
 /// Returns subscripts in which "..." stands for letters, which lazy's einsum() asks for.

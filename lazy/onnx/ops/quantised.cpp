@@ -4,6 +4,7 @@
 #include "lazy/core/promotion.hpp"
 #include "lazy/nn/functional/convolution.hpp"
 #include "lazy/onnx/model/tensor.hpp"
+#include "lazy/onnx/ops/integers.hpp"
 #include "lazy/onnx/ops/table.hpp"
 #include "lazy/onnx/ops/window.hpp"
 #include "lazy/ops/creation.hpp"
@@ -70,7 +71,10 @@ void dequantize_linear_op(Call& c) {
   const DType dtype = c.dtype(1);
   // 16 bits don't hold all differences of 16-bit integers: products are those of 32.
   const Tensor product = multiply(c.arg(x.astype(float32, c.site())), c.arg(scale.astype(float32, c.site())));
-  c.give(product.astype(dtype, c.site()));
+  Value v(product.astype(dtype, c.site()));
+  if (block == 0 && !shape.empty())
+    v.set_dequantised({c.value(0), c.value(1), c.has(2) ? c.value(2) : Value(), c.axis(axis, shape.size())});
+  c.give(std::move(v));
 }
 
 void dynamic_quantize_linear_op(Call& c) {
@@ -163,6 +167,12 @@ void qlinear_matmul_op(Call& c) {
 Tensor conv_integers(Call& c, size_t x, size_t x_zero, size_t w, size_t w_zero) {
   const Shape shape = c.shape(x), weights = c.shape(w);
   const Windows windows(c, shape, {weights.begin() + 2, weights.end()});
+  const ConvOptions options{
+      .stride = windows.strides(), .dilation = windows.dilations(), .groups = c.integer("group", 1)};
+  const auto zero = [&](size_t i) { return c.has(i) ? c.value(i) : Value(); };
+  if (const auto sums =
+          sums_of_convolution(c, c.value(x), zero(x_zero), c.value(w), zero(w_zero), windows, options))
+    return *sums;
   Tensor image = shifted(c, x, x_zero, -1);
   Tensor kernel = c.tensor(w).astype(int32, c.site());
   if (c.has(w_zero)) {
@@ -173,9 +183,7 @@ Tensor conv_integers(Call& c, size_t x, size_t x_zero, size_t w, size_t w_zero) 
   }
   if (!all_zero(windows.before) || !all_zero(windows.after))
     image = pad_image(c, image, windows.before, windows.after, 0);
-  return conv(
-      c.arg(image), c.arg(kernel),
-      {.stride = windows.strides(), .dilation = windows.dilations(), .groups = c.integer("group", 1)});
+  return conv(c.arg(image), c.arg(kernel), options);
 }
 
 void conv_integer_op(Call& c) { c.give(conv_integers(c, 0, 2, 1, 3)); }

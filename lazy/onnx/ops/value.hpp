@@ -38,6 +38,8 @@ struct Known {
 /// Reads the elements of a computed tensor that has no more than so many; nothing for others.
 std::optional<Known> known_elements(const Tensor&, int64_t most_integers, int64_t most_reals, const Site&);
 
+struct Dequantised;
+
 class Value {
  public:
   Value() = default;
@@ -60,6 +62,9 @@ class Value {
   /// True if it is made of weights and known values alone: it is worth a form that is kept (LAZY_KEEP_MB).
   bool of_weights() const { return of_weights_ || known_; }
   void set_of_weights(bool on) { of_weights_ = on; }
+  /// Returns of which integers the value was computed, if DequantizeLinear did; null otherwise.
+  const Dequantised* dequantised() const { return dequantised_.get(); }
+  void set_dequantised(Dequantised);
   /// Returns the tensor, which is made of known elements at the first call. A copy of quantised weights is
   /// what their integers stand for.
   const Tensor& tensor(const MaybeDevice& device, const Site& s) const;
@@ -69,7 +74,18 @@ class Value {
   mutable Tensor tensor_;
   const Parameter* quantised_ = nullptr;
   std::shared_ptr<const Known> known_;
+  std::shared_ptr<const Dequantised> dequantised_;
   bool of_weights_ = false;
 };
+
+/// Says of which integers a value was computed: (integers - zero_point) scale.
+struct Dequantised {
+  Value integers, scale, zero_point;  // zero_point: undefined is 0
+  int axis;                           // along which scales and zero points lie that are several
+};
+
+inline void Value::set_dequantised(Dequantised d) {
+  dequantised_ = std::make_shared<const Dequantised>(std::move(d));
+}
 
 }  // namespace lazy::onnx

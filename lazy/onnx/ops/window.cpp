@@ -11,6 +11,7 @@
 #include "lazy/nn/functional/convolution.hpp"
 #include "lazy/nn/functional/functional.hpp"
 #include "lazy/nn/functional/pooling.hpp"
+#include "lazy/onnx/ops/integers.hpp"
 #include "lazy/onnx/ops/table.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/ops/elementwise.hpp"
@@ -113,6 +114,7 @@ void conv_op(Call& c) {
                       .dilation = w.dilations(),
                       .groups = c.integer("group", 1),
                       .bias = c.tensor_or_none(2)};
+  if (const auto y = convolution_of_integers(c, w, options)) return c.give(*y);
   if (w.symmetric()) {
     options.padding = w.padding();
     return c.give(conv(c[0], c[1], options));

@@ -114,38 +114,40 @@ Tensor File::tensor(std::string_view name, MaybeDevice device, Site s) const {
 }
 
 Groups File::groups(std::string_view name, MaybeDevice device, Site s) const {
-  constexpr uint64_t kScale = 2;  // bytes of a block's scale, which comes first
   const TensorInfo& t = info_of(*state_, name, s);
-  if (t.type != TensorType::q4_0 && t.type != TensorType::q8_0)
-    lazy::detail::fail<DtypeError>("gguf::groups",
-                                   text::quoted(name) + " is " + name_of(t.type) + ", not Q4_0 or Q8_0", s);
+  const Block& block = *block_of(t.type);
+  const GroupsOf& how = block.groups;
+  if (how.bits == 0)
+    lazy::detail::fail<DtypeError>(
+        "gguf::groups", text::quoted(name) + " is " + name_of(t.type) + ", which are no integers with scales",
+        s);
   if (t.shape.size() != 2)
     lazy::detail::fail<ShapeError>("gguf::groups", text::quoted(name) + " is " + to_string(t.shape), s);
-  const Block& block = *block_of(t.type);
-  const uint64_t integers = block.bytes - kScale;
-  const auto copy = [&](char* to, uint64_t first, uint64_t count, uint64_t from, uint64_t bytes, auto&& put) {
-    in_pieces(state_->file, t, block, first, count, [&](uint64_t i, uint64_t n) {
-      for (uint64_t k = 0; k < n; ++k)
-        put(to + (i - first + k) * bytes,
-            state_->file.bytes.data() + t.offset + (i + k) * block.bytes + from);
+  const bool four = how.bits == 4;
+  const uint64_t integers = block.elements / (four ? 2 : 1),
+                 scales = block.elements / static_cast<uint64_t>(how.length) * sizeof(float);
+  struct Parts {
+    uint8_t integers[256];
+    float scales[16], zeros[16];
+  };
+  const auto all = [&](DType dtype, const Shape& shape, uint64_t bytes, auto Parts::*part) {
+    return made(dtype, shape, bytes, device, s, [&](char* to, uint64_t first, uint64_t count) {
+      Parts p;
+      in_pieces(state_->file, t, block, first, count, [&](uint64_t i, uint64_t n) {
+        for (uint64_t k = i; k < i + n; ++k) {
+          read_groups(t.type, state_->file.bytes.data() + t.offset + k * block.bytes, p.integers, p.scales,
+                      p.zeros);
+          std::memcpy(to + (k - first) * bytes, &(p.*part), bytes);
+        }
+      });
     });
   };
-  const bool four = t.type == TensorType::q4_0;
-  Groups g;
-  g.integers = made(four ? DType::uint8 : DType::int8, {t.shape[0], four ? t.shape[1] / 2 : t.shape[1]},
-                    integers, device, s, [&](char* to, uint64_t first, uint64_t count) {
-                      copy(to, first, count, kScale, integers,
-                           [&](char* at, const char* from) { std::memcpy(at, from, integers); });
-                    });
-  g.scales = made(DType::float32, {t.shape[0], t.shape[1] / block.elements}, sizeof(float), device, s,
-                  [&](char* to, uint64_t first, uint64_t count) {
-                    copy(to, first, count, 0, sizeof(float), [](char* at, const char* from) {
-                      uint16_t h;
-                      std::memcpy(&h, from, sizeof h);
-                      const float f = fp16::float16_value(h);
-                      std::memcpy(at, &f, sizeof f);
-                    });
-                  });
+  const Shape sets{t.shape[0], t.shape[1] / how.length};
+  Groups g{.bits = how.bits, .length = how.length};
+  g.integers = all(four ? DType::uint8 : DType::int8, {t.shape[0], four ? t.shape[1] / 2 : t.shape[1]},
+                   integers, &Parts::integers);
+  g.scales = all(DType::float32, sets, scales, &Parts::scales);
+  if (how.has_zeros) g.zeros = all(DType::float32, sets, scales, &Parts::zeros);
   return g;
 }
 

@@ -102,6 +102,8 @@ enum class TensorType : uint32_t {
 };
 /// Returns "Q4_0".
 const char* name_of(TensorType);
+/// True for blocks of integers with scales.
+bool is_block(TensorType);
 
 struct TensorInfo {
   std::string name;
@@ -110,10 +112,13 @@ struct TensorInfo {
   uint64_t offset, bytes;  // in the file
 };
 
-/// Holds integers of 4 or 8 bits and the scales of groups of 32, as quant::QuantizedWeight has them.
+/// Holds integers of 4 or 8 bits and the scales of groups, as quant::QuantizedWeight has them.
 struct Groups {
-  Tensor integers;  // int8 (n, k), or uint8 (n, k / 2): two of 4 bits in a byte
-  Tensor scales;    // float32 (n, k / 32)
+  int bits = 8;          // 4 where the file has so many, else 8
+  int64_t length = 32;   // of a group: 16 or 32
+  Tensor integers = {};  // int8 (n, k), or uint8 (n, k / 2): two of 4 bits in a byte
+  Tensor scales = {},
+         zeros = {};  // float32 (n, k / length); zeros are undefined where they are 0, or 8 of 4 bits
 };
 
 /// Holds a file that was loaded. Copies share it.
@@ -131,8 +136,8 @@ class File {
   /// Returns the values of a tensor: F32, F16, BF16, F64 and integers share the file, blocks are float32, by
   /// the formulas of the format's own library, to the bit. IndexError if there is none.
   Tensor tensor(std::string_view name, MaybeDevice device = {}, Site s = Site::current()) const;
-  /// Returns the integers of a matrix of Q4_0 or Q8_0; DtypeError for other types, ShapeError for what is no
-  /// matrix.
+  /// Returns the integers of a matrix of blocks, and by which numbers these stand for the values; DtypeError
+  /// for other types, ShapeError for what is no matrix.
   Groups groups(std::string_view name, MaybeDevice device = {}, Site s = Site::current()) const;
   const std::string& path() const;
 

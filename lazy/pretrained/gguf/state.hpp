@@ -23,11 +23,19 @@ struct State {
   std::unordered_map<std::string, size_t> names;  // places in `tensors`
 };
 
+/// Says which integers a block is made of: unsigned ones of 4 bits, or int8, and how many of them share a
+/// scale and, if there are any, a zero point.
+struct GroupsOf {
+  int bits = 0, length = 0;  // 0: the elements are numbers
+  bool has_zeros = false;
+};
+
 /// Says how many elements a block of a tensor's type has, and in how many bytes.
 struct Block {
   TensorType type;
   const char* name;
   uint32_t elements, bytes;
+  GroupsOf groups = {};
 };
 /// Returns the row of a type; null for one that is not supported.
 const Block* block_of(TensorType);
@@ -38,5 +46,8 @@ std::shared_ptr<const State> read_state(const lazy::detail::FileBytes&);
 
 /// Writes the elements of whole blocks as float32.
 void dequantize(TensorType, const char* blocks, uint64_t count, float* to);
+/// Writes the integers of a block, two of 4 bits in a byte as pack_4() has them, and for each of its groups
+/// the scale and the zero point, which is 0 where there are none.
+void read_groups(TensorType, const char* block, uint8_t* integers, float* scales, float* zeros);
 
 }  // namespace lazy::gguf

@@ -51,6 +51,7 @@ std::vector<std::pair<const char*, quant::Config>> configs() {
       {"uint4 symmetric",
        {.weights = {.bits = 4, .is_signed = false, .granularity = quant::Granularity::group, .group = 64}}},
       {"int8 by 64", {.weights = {.granularity = quant::Granularity::group, .group = 64}}},
+      {"int8 by 16", {.weights = {.granularity = quant::Granularity::group, .group = 16}}},
       {"int8 affine by 32",
        {.weights = {.symmetric = false, .granularity = quant::Granularity::group, .group = 32}}},
       {"5 bits", {.weights = {.bits = 5}}},
@@ -189,7 +190,7 @@ BOOST_AUTO_TEST_CASE(products_of_integers_are_exact) {
   BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << seed);
   Generator g(seed);
   std::mt19937_64 random(seed);
-  for (int i = 0; i < 60; ++i) {
+  for (uint64_t i = 0, cases = test::asked_cases(60); i < cases; ++i) {
     const auto in = static_cast<int64_t>(random() % 300 + 1), out = static_cast<int64_t>(random() % 40 + 1),
                rows = static_cast<int64_t>(random() % 20 + 1);
     BOOST_TEST_CONTEXT(rows << " rows, " << in << " to " << out) {
