@@ -6,6 +6,7 @@
 #include "lazy/formula/formula.hpp"
 #include "lazy/nn/functional/positions.hpp"
 #include "lazy/ops/views.hpp"
+#include "lazy/quant/halves.hpp"
 
 namespace lazy::quant {
 namespace {

@@ -11,7 +11,6 @@
 // for a matrix (n, k).
 #pragma once
 #include "lazy/core/tensor.hpp"
-#include "lazy/ops/recorder.hpp"
 #include "lazy/quant/scheme.hpp"
 
 namespace lazy::quant {
@@ -54,9 +53,6 @@ Tensor unpack_4(const Tensor& packed, Site = Site::current());
 namespace detail {
 /// Returns weights by groups as the matrix of all that each index of the first axis has, others as they are.
 Tensor in_rows(const Tensor& weights, const Scheme&, const Site&);
-/// Returns the lower and upper halves of bytes (..., 1, 16), (..., 2, 16): the integers of a block of
-/// pack_4().
-lazy::detail::Handle halves_of(const lazy::detail::Recorder&, const lazy::detail::Handle& bytes);
 }  // namespace detail
 
 }  // namespace lazy::quant

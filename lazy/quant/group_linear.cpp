@@ -4,6 +4,7 @@
 #include "lazy/core/operands.hpp"
 #include "lazy/formula/formula.hpp"
 #include "lazy/ops/joining.hpp"
+#include "lazy/quant/halves.hpp"
 
 namespace lazy::quant::detail {
 namespace {

@@ -9,11 +9,14 @@
 #include "lazy/distributed/world.hpp"
 #include "support/error.hpp"
 #include "support/log.hpp"
+#include "support/terminal.hpp"
 #include "support/text.hpp"
 
 namespace lazy::training {
 namespace {
 using text::formatted;
+
+constexpr size_t kBar = 24;  // characters
 
 /// Returns a time such as 1:02:03, or 02:03.
 std::string clock_of(double seconds) {
@@ -66,15 +69,14 @@ void Progress::update(double loss) {
   show(total_ == 0 && step_ % options_.every == 0 && options_.terminal == ProgressOptions::no);
 }
 
-std::string Progress::line() const {
-  constexpr int64_t kWidth = 24;
+std::string Progress::line(size_t bar) const {
   const double seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
   std::string text = title_.empty() ? "" : title_ + " ";
   if (total_ > 0) {
     const int64_t done = std::min(step_, total_);
     if (options_.terminal == ProgressOptions::yes) {
-      const auto full = static_cast<size_t>(kWidth * done / total_);
-      text += "[" + std::string(full, '#') + std::string(kWidth - full, '.') + "] ";
+      const auto full = static_cast<size_t>(static_cast<int64_t>(bar) * done / total_);
+      if (bar > 0) text += "[" + std::string(full, '#') + std::string(bar - full, '.') + "] ";
     }
     text += std::to_string(step_) + "/" + std::to_string(total_);
   } else {
@@ -96,8 +98,14 @@ void Progress::show(bool always) {
     const auto now = Clock::now();
     if (!last && step_ > 1 && now - shown_ < kPause) return;
     shown_ = now;
-    std::string text = line();
+    const int columns = options_.columns ? options_.columns : terminal_columns(STDERR_FILENO);
+    // A line that fills its last column would go on in the next one.
+    const size_t most = columns > 1 ? static_cast<size_t>(columns) - 1 : std::string::npos;
+    std::string text = line(kBar);
+    if (text.size() > most) text = line(text.size() - most < kBar ? kBar - (text.size() - most) : 0);
+    if (text.size() > most) text.resize(most);
     const size_t width = text.size();
+    width_ = std::min(width_, most);
     if (width < width_) text.append(width_ - width, ' ');
     width_ = width;
     options_.write("\r" + text);
@@ -106,7 +114,7 @@ void Progress::show(bool always) {
   const int64_t tenths = total_ > 0 ? step_ * 10 / total_ : 0;
   if (!always && tenths <= tenths_) return;
   tenths_ = tenths;
-  options_.write(line() + "\n");
+  options_.write(line(kBar) + "\n");
 }
 
 void Progress::finish() {

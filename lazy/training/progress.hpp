@@ -21,6 +21,7 @@ struct ProgressOptions {
   std::function<void(std::string_view)> write = {};
   /// Says if a bar can be redrawn; unknown: if standard error is a terminal and no `write` is given.
   enum Terminal { unknown, yes, no } terminal = unknown;
+  int columns = 0;  // characters that the line has at most; 0: as many as the terminal, asked each time
 };
 
 /// Counts steps, and shows rate, loss and the time that is left. On a terminal a line is redrawn, at most ten
@@ -49,7 +50,8 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
   void show(bool always);
-  std::string line() const;
+  /// Returns the line, whose bar has so many characters.
+  std::string line(size_t bar) const;
 
   int64_t total_, step_ = 0;
   std::string title_;

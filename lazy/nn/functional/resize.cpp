@@ -324,4 +324,26 @@ Tensor channel_shuffle(Arg x, IntegerArg groups) {
   return Tensor(whole.result(reshape(permute(split, {0, 2, 1, 3}), s).handle()));
 }
 
+Tensor imresize(Arg picture, IntegerArg height, IntegerArg width) {
+  const Recorder r{"imresize", picture.site()};
+  const Handle h = Operand(r.name, picture).take();
+  const int rank = h->shape.size();
+  if (rank != 2 && rank != 3)
+    r.fail<ShapeError>("takes a picture (height, width) or (height, width, channels), not " +
+                       to_string(h->shape));
+  if (is_bool(h->dtype) || is_complex(h->dtype))
+    r.fail<DtypeError>("takes integers and floating-point numbers, not " + std::string(name_of(h->dtype)));
+  const DType work = is_float(h->dtype) ? h->dtype : size_of(h->dtype) > 2 ? DType::float64 : float32;
+  const int64_t channels = rank == 3 ? h->shape[2] : 1;
+  const Handle image = r.as(work, r.reshape(h, {1, h->shape[0], h->shape[1], channels}));
+  const Tensor small = interpolate(
+      r.arg(image),
+      {.size = {height, width}, .mode = Interpolation::bilinear, .layout = channels_last, .antialias = true});
+  Handle y = small.handle();
+  if (!is_float(h->dtype)) y = r.as(h->dtype, r.op(Op::round, y));
+  Shape shape{y->shape[1], y->shape[2]};
+  if (rank == 3) shape.push_back(channels);
+  return r.tensor(r.reshape(y, shape));
+}
+
 }  // namespace lazy

@@ -41,6 +41,11 @@ inline Tensor upsample(Arg x, const InterpolateOptions& options) {
   return interpolate(std::move(x), options);
 }
 
+/// Resizes a picture (height, width) or (height, width, channels) as bilinear interpolation does, where a
+/// smaller one averages all pixels; of integers, the result is rounded and keeps their dtype. ShapeError for
+/// other shapes and where interpolate() throws it; DtypeError for bool and complex numbers.
+Tensor imresize(Arg picture, IntegerArg height, IntegerArg width);
+
 /// Says how grid_sample() reads outside of an image: as 0, the nearest element, or mirrored at the border.
 enum class GridPadding : uint8_t { zeros, border, reflection };
 struct GridOptions {

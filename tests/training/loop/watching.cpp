@@ -308,6 +308,26 @@ BOOST_AUTO_TEST_CASE(progress_on_a_terminal) {
   BOOST_TEST(shown.find('\n') == shown.size() - 1);
 }
 
+BOOST_AUTO_TEST_CASE(progress_fits_the_terminal) {
+  for (const int columns : {200, 60, 40, 12, 1}) BOOST_TEST_CONTEXT(columns) {
+      std::string shown;
+      {
+        Progress progress(4, "fit",
+                          {.write = [&](std::string_view s) { shown += s; },
+                           .terminal = ProgressOptions::yes,
+                           .columns = columns});
+        for (int i = 0; i < 4; ++i) progress.update(0.5);
+      }
+      for (size_t at = 0; (at = shown.find('\r', at)) != std::string::npos; ++at) {
+        const size_t length = std::min(shown.find('\r', at + 1), shown.size() - 1) - at - 1;
+        if (columns > 1) BOOST_TEST(length < static_cast<size_t>(columns), shown);
+      }
+      BOOST_TEST(shown.find("fit ") != std::string::npos);
+      // The bar makes room first.
+      if (columns >= 60) BOOST_TEST(shown.find("4/4  loss 0.5") != std::string::npos, shown);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(progress_runs_a_step_once) {
   Tensor w = zeros({8}), x = ones({4, 8}).copy().eval();
   Progress progress(0, "", {.every = 2, .write = [](std::string_view) {}});

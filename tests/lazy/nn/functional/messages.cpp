@@ -220,6 +220,8 @@ BOOST_AUTO_TEST_CASE(of_images) {
   FAILS(ShapeError, pad, ones({0}), {1, 0}, PadMode::replicate);
   FAILS(DtypeError, pad, i, {1, 0}, PadMode::constant, 0.5);
   FAILS(ShapeError, interpolate, x, {.size = 2});
+  FAILS(ShapeError, imresize, ones({4}), 2, 2);
+  FAILS(DtypeError, imresize, ones({4, 4}, bool_), 2, 2);
   FAILS(ShapeError, interpolate, image, {});
   FAILS(ShapeError, interpolate, image, {.size = 2, .scale_factor = {2}});
   FAILS(ShapeError, interpolate, image, {.size = {1, 2, 3}});
