@@ -39,7 +39,8 @@ inline bool lacks_gpus(const std::string& engine, int ranks) {
 /// Returns a port that this process gives to one world alone.
 inline int next_port() {
   static int worlds = 0;
-  return 20000 + static_cast<int>((::getpid() * 37 + 11 * ++worlds) % 20000);
+  // Below those that the system gives to connections.
+  return 20000 + static_cast<int>((::getpid() * 37 + 11 * ++worlds) % 12000);
 }
 
 /// Starts the ranks of a world, each of which runs these cases. Of MPI one process: mpirun.
