@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(every_default_is_an_accepted_value) {
 BOOST_AUTO_TEST_CASE(texts_name_every_variable) {
   const std::string help = config::help(), table = config::markdown(), dump = config::dump();
   const auto all = config::entries();
-  BOOST_TEST(all.size() == 45u);
+  BOOST_TEST(all.size() == 46u);
   BOOST_TEST(count(table, "\n") == all.size() + 2);
   BOOST_TEST(count(dump, "\n") == all.size());
   for (const auto& e : all) {
