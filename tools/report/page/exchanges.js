@@ -77,6 +77,31 @@ function makeExchanges(timeline) {
   table.sort(4);
   const time = sum(all.map((r) => r.time)), wait = sum(all.map((r) => r.waited || 0));
   byId("exchanges-all").textContent = duration(time) + (known ? ", of which " + duration(wait) + " waiting" : "");
+  if (known) byId("exchanges-hint").textContent += ", times of all ranks added up; a row opens to its ranks and shows where most was waited";
   byId("exchanges-note").textContent = known ? "" : "Who was waited for is not known of one rank's trace; lazy-launch --profile joins those of all ranks.";
+  table.ranks = known ? makeRanks(timeline, all) : null;
+  return table;
+}
+
+// Adds up exchanges by rank: how long each waited, and was waited for.
+function makeRanks(timeline, lines) {
+  const x = data.exchanges;
+  const ranks = data.ranks.map((name, rank) => {
+    const own = lines.flatMap((l) => l.ranks.filter((r) => r.rank === name)), of = (key) => sum(own.map((r) => r[key]));
+    return { name, rank, exchanges: of("exchanges"), time: of("time"), waited: of("waited"), awaited: sum(lines.flatMap((l) => l.for.filter((f) => f.rank === name).map((f) => f.waited))) };
+  });
+  byId("ranks-part").hidden = false;
+  const table = new Table(byId("ranks"), [
+    { title: "rank", width: "minmax(140px, 2fr)", value: (r) => -r, show: (r) => ranks[r].name },
+    { title: "exchanges", width: "84px", value: (r) => ranks[r].exchanges, show: (r) => plain(ranks[r].exchanges), right: true },
+    { title: "in all", width: "84px", value: (r) => ranks[r].time, show: (r) => duration(ranks[r].time), right: true },
+    { title: "waited", width: "84px", value: (r) => ranks[r].waited, show: (r) => duration(ranks[r].waited), right: true },
+    { title: "waited for it", width: "110px", value: (r) => ranks[r].awaited, show: (r) => duration(ranks[r].awaited), tip: "what the others did, together", right: true },
+  ], [...ranks.keys()], (r) => {
+    const kept = [...x.start.keys()].filter((i) => x.awaited[i] === r && x.waited[i] > 0);
+    if (kept.length) timeline.showExchange(kept.reduce((a, b) => (x.waited[b] > x.waited[a] ? b : a)));
+  });
+  table.of = (r) => ranks[r];
+  table.sort(4);
   return table;
 }

@@ -57,6 +57,11 @@ function testExchanges(check, timeline, exchanges) {
   exchanges.body.focus();
   press("Home"), press("Enter");
   check("Enter shows an exchange in the timeline", timeline.chosenExchange >= 0 && text(x.name[timeline.chosenExchange]) === rows[0].kind && byId("picked").textContent.includes(rows[0].at));
+  check("a row shows its figures", [...byId("exchanges").querySelectorAll(".body .row")].every((e) => {
+    const r = exchanges.of(exchanges.rows[e.getAttribute("aria-rowindex") - 2]), cells = [...e.children].map((c) => c.textContent);
+    return cells[0].includes(r.rank || r.kind) && cells[1] === r.at && cells[2] === plain(r.exchanges) && cells[4] === duration(r.time) && cells[5] === (several ? duration(r.waited) : "–") &&
+      (r.for || []).every((f) => cells[7].includes(f.rank + " " + duration(f.waited)));
+  }));
   check("all texts can be read in full", [...byId("exchanges").querySelectorAll(".body .row span")].every((e) => e.title === e.textContent));
   if (several) {
     const members = rows[0].members.map(exchanges.of), part = timeline.chosenExchange, longest = Math.max(...[...x.start.keys()].filter((i) => text(x.name[i]) === rows[0].kind && text(x.at[i]) === rows[0].at).map((i) => x.waited[i]));
@@ -71,9 +76,17 @@ function testExchanges(check, timeline, exchanges) {
     check("a rank's row shows its own", data.ranks[x.rank[timeline.chosenExchange]] === exchanges.of(exchanges.rows[1]).rank);
     press("Home"), press("Enter");
     check("the row closes", exchanges.rows.length === closed);
+    const ranks = exchanges.ranks, each = ranks.rows.map(ranks.of);
+    check("each rank has a row", each.length === data.ranks.length && near(sum(each.map((r) => r.time)), sum(x.length)) && near(sum(each.map((r) => r.waited)), sum(x.waited)) && near(sum(each.map((r) => r.awaited)), sum(x.waited)));
+    check("who is waited for most is first", each.every((r, k) => !k || each[k - 1].awaited >= r.awaited) && byId("ranks").querySelector(".body .row").textContent.includes(each[0].name));
+    if (each[0].awaited) {
+      ranks.choose(ranks.rows[0]);
+      const kept = [...x.start.keys()].filter((i) => x.awaited[i] === each[0].rank && x.rank[i] !== each[0].rank);
+      check("its row shows where", x.waited[timeline.chosenExchange] === Math.max(...kept.map((i) => x.waited[i])) && kept.includes(timeline.chosenExchange));
+    }
     check("no note is needed", byId("exchanges-note").textContent === "");
   } else {
-    check("of one rank waiting is not known", x.awaited.every((r) => r === -1) && byId("exchanges-note").textContent.includes("not known") && !timeline.joins.length);
+    check("of one rank waiting is not known", x.awaited.every((r) => r === -1) && byId("exchanges-note").textContent.includes("not known") && !timeline.joins.length && !exchanges.ranks && byId("ranks-part").hidden);
     check("a row of one rank doesn't open", exchanges.rows.length === closed);
   }
   const lane = timeline.laneOfExchange.get(timeline.chosenExchange), at = { lane, i: timeline.chosenExchange };
