@@ -26,23 +26,23 @@ std::string milliseconds(double us) {
 
 /// Finds the ranks of the trace's exchanges: its processes; of one process threads, where these meet each
 /// other, else the process. Returns false of one rank.
-bool name_ranks(Trace& t, bool of_ranks) {
+bool name_ranks(Trace& t) {
   std::unordered_set<int64_t> numbers;
   for (const Exchange& x : t.exchanges) numbers.insert(x.number);
-  const bool of_threads = !of_ranks && numbers.size() < t.exchanges.size();
+  const bool of_threads = !t.of_ranks && numbers.size() < t.exchanges.size();
   const auto key = [&](const Exchange& x) -> int64_t {
-    return of_ranks ? t.processes[static_cast<size_t>(x.thread)] : of_threads ? x.thread : 0;
+    return t.of_ranks ? t.processes[static_cast<size_t>(x.thread)] : of_threads ? x.thread : 0;
   };
   std::map<int64_t, int> ranks;
   for (const Exchange& x : t.exchanges) ranks.try_emplace(key(x));
   for (auto& [own, rank] : ranks) {
     rank = static_cast<int>(t.ranks.size());
-    t.ranks.push_back(of_ranks     ? "rank " + std::to_string(own)
+    t.ranks.push_back(t.of_ranks   ? "rank " + std::to_string(own)
                       : of_threads ? t.threads[static_cast<size_t>(own)]
                                    : std::string());
   }
   for (Exchange& x : t.exchanges) x.rank = ranks[key(x)];
-  return of_ranks || of_threads;
+  return t.of_ranks || of_threads;
 }
 
 void add(ExchangeSums& s, const Exchange& x, size_t ranks) {
@@ -75,8 +75,8 @@ std::string sums_text(const Trace& t, const ExchangeSums& s) {
 
 }  // namespace
 
-void join_exchanges(Trace& t, bool of_ranks) {
-  const bool known = name_ranks(t, of_ranks);
+void join_exchanges(Trace& t) {
+  const bool known = name_ranks(t);
   std::stable_sort(t.exchanges.begin(), t.exchanges.end(), [](const Exchange& a, const Exchange& b) {
     return std::tie(a.rank, a.start) < std::tie(b.rank, b.start);
   });

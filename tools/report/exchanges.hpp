@@ -24,9 +24,8 @@ struct ExchangeRow {
   std::vector<ExchangeSums> ranks;  // by rank
 };
 
-/// Sorts a trace's exchanges, names its ranks, and finds out who waited for whom. `of_ranks`: the trace is of
-/// several processes, a rank each.
-void join_exchanges(Trace&, bool of_ranks);
+/// Sorts a trace's exchanges, names its ranks, and finds out who waited for whom.
+void join_exchanges(Trace&);
 /// True if it is known who waited for whom.
 bool waits_are_known(const Trace&);
 /// Returns what was exchanged, the dearest first.

@@ -166,6 +166,7 @@ std::string make_page(const Trace& t, const std::string& title, size_t most_span
       {"waits", spans_json(longest(t.waits, most_spans))},
       {"exchanges", exchanges_json(exchanges)},
       {"exchange_rows", json(exchanges_json(t, 1, ""))},
+      {"of_ranks", t.of_ranks},
       {"ranks", t.ranks},
       {"ranks_of_threads", ranks_of_threads(t)},
       {"flushes", flushes_json(t.flushes)},

@@ -54,9 +54,9 @@ class Reader {
     t_.duration = std::max(t_.duration, number(e, "ts") + number(e, "dur"));
   }
 
-  void finish(bool of_ranks) {
+  void finish() {
     nest();
-    join_exchanges(t_, of_ranks);
+    join_exchanges(t_);
     std::sort(t_.memory.begin(), t_.memory.end(),
               [](const Sample& a, const Sample& b) { return a.at < b.at; });
   }
@@ -233,7 +233,8 @@ Trace read_trace(const std::string& path) {
   const auto other = rest.find("otherData");
   if (other == rest.end() || !other->is_object() || text(*other, "producer") != "lazy")
     throw BadTrace(path + ": not written by LAZY_PROFILE");
-  reader.finish(other->contains("ranks"));
+  t.of_ranks = other->contains("ranks");
+  reader.finish();
   return t;
 }
 

@@ -93,6 +93,7 @@ struct Trace {
   std::vector<nlohmann::json> programs;
   std::map<std::string, std::pair<int64_t, double>> phases;  // of flushes and compiles: number and time
   nlohmann::json machine;                                    // null: not in the trace
+  bool of_ranks = false;  // of several processes, a rank each, as lazy-launch joins them
   double duration = 0;
   int64_t events = 0;
 };

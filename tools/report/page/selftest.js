@@ -47,6 +47,8 @@ function testExchanges(check, timeline, exchanges) {
   if (!n) return check("nothing is said of exchanges", !exchanges && byId("exchanges-section").hidden && byId("exchanges-link").hidden && !lanes.length && !byId("timeline-legend").textContent.includes("exchange"));
   const rows = exchanges.rows.map(exchanges.of), several = data.ranks.length > 1, near = (a, b) => Math.abs(a - b) < 1e-3 * (n + 1);
   check("each rank has a lane of exchanges", data.ranks.every((name) => lanes.filter((l) => l.label === (name + " exchanges").trim()).length === 1));
+  const ofRank = (name) => timeline.lanes.filter((l) => l.label.startsWith(name + " "));
+  check("they are above the rank's threads", !data.of_ranks || data.ranks.every((name) => ofRank(name)[0].exchange && ofRank(name).filter((l) => !l.exchange).length === data.threads.filter((t, i) => t.startsWith(name + " ") && data.spans.thread.includes(i)).length));
   check("lanes have all exchanges", sum(lanes.map((l) => l.items.length)) === n && new Set(lanes.flatMap((l) => l.items)).size === n);
   check("exchanges of a lane follow each other", lanes.every((l) => l.items.every((i, k) => !k || x.start[l.items[k - 1]] + x.length[l.items[k - 1]] <= x.start[i] + 1e-3)));
   check("exchanges are in no lane of a thread", !timeline.lanes.some((l) => !l.exchange && l.items.some((i) => text(l.source.category[i]) === "comm")));
