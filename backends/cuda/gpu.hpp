@@ -1,5 +1,6 @@
 // Describes one GPU: its primary context, our stream on it, and its memory. All work of ours on a GPU is in
-// one stream, so it happens in the order of the calls, from whichever thread.
+// one stream, so it happens in the order of the calls, from whichever thread; but for what it exchanges with
+// GPUs of other processes (nccl_carrier.cpp).
 #pragma once
 #include <string>
 

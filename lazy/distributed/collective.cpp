@@ -12,6 +12,7 @@
 #include "support/config.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/metrics.hpp"
 
 namespace lazy::distributed::detail {
 namespace {
@@ -130,8 +131,17 @@ void Collective::run() {
   const Communicator::Flight flight(all_, own_, members_);
   if (!at_.carrier) return go();
   at_.carrier->follow(packed_);
+  std::vector<int> ranks = members_;
+  if (is_pair(attributes_.of())) {
+    const int own = world_rank(me_), other = world_rank(attributes_.root);
+    ranks = {std::min(own, other), std::max(own, other)};
+  }
   try {
-    go();
+    // Once all agree, devices do all of it.
+    all_.ask(at_, own_, ranks, [&](jit::Carrier&, int connection) {
+      connection_ = connection;
+      go();
+    });
   } catch (...) {
     // Work memory is given back: what comes there waits for what the carrier still does with it.
     try {
@@ -170,18 +180,17 @@ void Collective::exchange(std::vector<Outgoing> out, std::vector<Incoming> in) {
             [&](const Outgoing& a, const Outgoing& b) { return distance(a.to) < distance(b.to); });
   if (at_.carrier) {
     std::vector<jit::Carrier::Message> sent, received;
-    size_t bytes = 0;
-    for (const Outgoing& o : out)
-      sent.push_back({o.to, const_cast<void*>(o.data), o.bytes}), bytes += o.bytes;
+    for (const Outgoing& o : out) sent.push_back({o.to, const_cast<void*>(o.data), o.bytes}), count(o.bytes);
     for (const Incoming& i : in) received.push_back({i.from, i.data, i.bytes});
-    return ask(bytes, [&](jit::Carrier& c, int connection) { c.exchange(connection, sent, received); });
+    return at_.carrier->exchange(connection_, sent, received);
   }
   for (Outgoing& o : out) o.to = world_rank(o.to);
   for (Incoming& i : in) i.from = world_rank(i.from);
   all_.exchange(own_, out, in);
 }
 
-void Collective::ask(size_t bytes, const Engine::Ask& what) { all_.ask(at_, own_, members_, bytes, what); }
+/// Counts what a carrier sends.
+void Collective::count(size_t bytes) { metric::add(MetricCounter::collective_bytes, bytes); }
 
 void Collective::copy(char* to, const char* from, int64_t elements) const {
   if (at_.carrier) at_.carrier->copy(to, from, bytes(elements));
@@ -207,9 +216,10 @@ void Collective::combine(const std::vector<Outgoing>& out, const char* own, int6
 }
 
 void Collective::all_reduce() {
-  if (carrier_adds_)
-    return ask(bytes(count_),
-               [&](jit::Carrier& c, int connection) { c.add(connection, type_, work(0), count_); });
+  if (carrier_adds_) {
+    count(bytes(count_));
+    return at_.carrier->add(connection_, type_, work(0), count_);
+  }
   std::vector<Outgoing> out;
   if (static_cast<int64_t>(bytes(count_)) <= kWhole) {
     for (int r = 0; r < ranks_; ++r)
@@ -224,10 +234,10 @@ void Collective::all_reduce() {
     if (r != me_) out.push_back({r, work(begin_of(r)), bytes(length_of(r))});
   char* const own = work(begin_of(me_));
   combine(out, own, length_of(me_), own);
-  if (at_.carrier)
-    return ask(bytes(length_of(me_)), [&](jit::Carrier& c, int connection) {
-      c.gather(connection, own, work(0), bytes(length_of(me_)));
-    });
+  if (at_.carrier) {
+    count(bytes(length_of(me_)));
+    return at_.carrier->gather(connection_, own, work(0), bytes(length_of(me_)));
+  }
   std::vector<Outgoing> mine;
   std::vector<Incoming> theirs;
   for (int r = 0; r < ranks_; ++r)
@@ -241,9 +251,8 @@ void Collective::all_reduce() {
 void Collective::scatter() {
   if (carrier_adds_) {
     char* const part = work(count_);
-    ask(bytes(count_), [&](jit::Carrier& c, int connection) {
-      c.add_parts(connection, type_, work(0), part, length_of(me_));
-    });
+    count(bytes(count_));
+    at_.carrier->add_parts(connection_, type_, work(0), part, length_of(me_));
     return copy(work(0), part, length_of(me_));
   }
   std::vector<Outgoing> out;
@@ -256,10 +265,10 @@ void Collective::scatter() {
 }
 
 void Collective::gather() {
-  if (at_.carrier)
-    return ask(bytes(count_), [&](jit::Carrier& c, int connection) {
-      c.gather(connection, work(count_ * me_), work(0), bytes(count_));
-    });
+  if (at_.carrier) {
+    count(bytes(count_));
+    return at_.carrier->gather(connection_, work(count_ * me_), work(0), bytes(count_));
+  }
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
   for (int r = 0; r < ranks_; ++r) {
@@ -271,10 +280,10 @@ void Collective::gather() {
 }
 
 void Collective::broadcast() {
-  if (at_.carrier)
-    return ask(me_ == attributes_.root ? bytes(count_) : 0, [&](jit::Carrier& c, int connection) {
-      c.broadcast(connection, attributes_.root, work(0), bytes(count_));
-    });
+  if (at_.carrier) {
+    if (me_ == attributes_.root) count(bytes(count_));
+    return at_.carrier->broadcast(connection_, attributes_.root, work(0), bytes(count_));
+  }
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
   for (int r = 0; me_ == attributes_.root && r < ranks_; ++r)
@@ -308,21 +317,19 @@ void Collective::shift() {
 
 // Two ranks alone take part: the receiver checks. Devices carry nothing before both have.
 void Collective::send() {
-  if (at_.carrier) return pass(true);
+  if (at_.carrier) return pass();
   all_.exchange(own_, std::vector<Outgoing>{{world_rank(attributes_.root), work(0), bytes(count_)}}, {});
 }
 void Collective::receive() {
-  if (at_.carrier) return pass(false);
+  if (at_.carrier) return pass();
   all_.exchange(own_, {}, std::vector<Incoming>{{world_rank(attributes_.root), work(0), bytes(count_)}});
 }
-void Collective::pass(bool sends) {
-  const int own = world_rank(me_), other = world_rank(attributes_.root);
-  const int ranks[] = {std::min(own, other), std::max(own, other)};
-  const jit::Carrier::Message message{other == ranks[1], work(0), bytes(count_)};
-  all_.ask(at_, own_, ranks, sends ? message.bytes : 0, [&](jit::Carrier& c, int connection) {
-    const std::span<const jit::Carrier::Message> one(&message, 1), none;
-    c.exchange(connection, sends ? one : none, sends ? none : one);
-  });
+void Collective::pass() {
+  const jit::Carrier::Message message{world_rank(attributes_.root) > world_rank(me_), work(0), bytes(count_)};
+  const std::span<const jit::Carrier::Message> one(&message, 1), none;
+  const bool sends = attributes_.of() == Kind::send;
+  if (sends) count(message.bytes);
+  at_.carrier->exchange(connection_, sends ? one : none, sends ? none : one);
 }
 
 bool carries_device(const jit::CallSpec&, jit::Backend& device) {

@@ -59,10 +59,9 @@ class Collective {
  private:
   void go();
   void exchange(std::vector<Outgoing> out, std::vector<Incoming> in);
-  /// Asks the device's carrier for what all of the group do together.
-  void ask(size_t bytes, const Engine::Ask&);
   /// Sends to or receives from the other rank of a pair, on a device.
-  void pass(bool sends);
+  void pass();
+  static void count(size_t bytes);
   void combine(const std::vector<Outgoing>& out, const char* own, int64_t length, char* to);
   void copy(char* to, const char* from, int64_t elements) const;
   void all_reduce();
@@ -86,6 +85,7 @@ class Collective {
   const Engine::Place at_;     // without a carrier: the host's memory
   uint64_t packed_ = 0;        // a carrier's mark behind what was packed
   bool carrier_adds_ = false;  // LAZY_COMM_SUMS=any
+  int connection_ = -1;        // of the carrier, while it is at this collective
   std::vector<int> members_;   // of the group, by their ranks in it
   int me_ = -1, ranks_ = 1;
   Announcement own_;

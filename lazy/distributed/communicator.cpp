@@ -274,10 +274,9 @@ void Communicator::exchange(const Announcement& own, std::span<const Outgoing> o
 }
 
 void Communicator::ask(const Engine::Place& place, const Announcement& own, std::span<const int> ranks,
-                       size_t bytes, const Engine::Ask& ask) {
+                       const Engine::Ask& ask) {
   std::vector<int> awaited(ranks.begin(), ranks.end());
   std::erase(awaited, rank());
-  metric::add(MetricCounter::collective_bytes, bytes);
   at_device_.store(true, std::memory_order_relaxed);
   struct Leave {
     std::atomic<bool>& flag;

@@ -94,10 +94,9 @@ class Communicator {
   /// Exchanges messages of the collective that is announced. Throws CommunicationError, on all ranks, where
   /// the ranks announce different things, or one is gone or does not come.
   void exchange(const Announcement& own, std::span<const Outgoing>, std::span<const Incoming>);
-  /// Asks a device's carrier to exchange so many bytes of the collective that is announced, between these
-  /// ranks, when all of them are there. Throws likewise.
-  void ask(const Engine::Place&, const Announcement& own, std::span<const int> ranks, size_t bytes,
-           const Engine::Ask&);
+  /// Asks a device's carrier for the collective that is announced, when all of these ranks are at it. Throws
+  /// likewise.
+  void ask(const Engine::Place&, const Announcement& own, std::span<const int> ranks, const Engine::Ask&);
 
   // For those who watch over ranks (watch.hpp), on threads of theirs.
   Status status() const;

@@ -4,7 +4,8 @@
 
 namespace lazy::quant::detail {
 
-/// Returns the lower and upper halves of bytes (..., 1, 16), (..., 2, 16): the integers of a block of pack_4().
+/// Returns the lower and upper halves of bytes (..., 1, 16), (..., 2, 16): the integers of a block of
+/// pack_4().
 lazy::detail::Handle halves_of(const lazy::detail::Recorder&, const lazy::detail::Handle& bytes);
 
 }  // namespace lazy::quant::detail

@@ -152,7 +152,8 @@ Change quantize_layer(const Layer& l, const Seen& seen, const Site& s) {
     // What rounding changes in the mean is the bias' to take back, so only what differs from the mean
     // counted.
     const Tensor change = subtract(Arg(before, s), Arg(l.outputs_first(s), s));
-    *l.bias = add(Arg(*l.bias, s), Arg(matmul(Arg(change, s), Arg(seen.means, s)), s)).eval(s);
+    const Tensor of_means = matmul(Arg(change, s), Arg(seen.means, s));
+    *l.bias = add(Arg(*l.bias, s), Arg(of_means, s)).astype(l.bias->dtype(s), s).eval(s);
   }
   for (size_t i = 0; i < list.parts(); ++i) {
     list.original(i).requires_grad_(false, s);

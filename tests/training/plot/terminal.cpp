@@ -65,12 +65,12 @@ BOOST_AUTO_TEST_CASE(other_sizes) {
 BOOST_AUTO_TEST_CASE(mistakes) {
   const Tensor line = ones({4}), none = ones({0, 4}), five = ones({2, 2, 5}),
                whole = arange(4).reshape({2, 2}), x = ones({2, 2});
+  const plot::TerminalOptions wrong{.columns = -1};
   test::fails_at<ShapeError>("terminal.cpp", __LINE__, "[4]", [&] { (void)plot::terminal_text(line); });
   test::fails_at<ShapeError>("terminal.cpp", __LINE__, "[0, 4]", [&] { (void)plot::terminal_text(none); });
   test::fails_at<ShapeError>("terminal.cpp", __LINE__, "[2, 2, 5]", [&] { (void)plot::terminal_text(five); });
   test::fails_at<DtypeError>("terminal.cpp", __LINE__, "int64", [&] { (void)plot::terminal_text(whole); });
-  test::fails_at<Error>("terminal.cpp", __LINE__, "-1",
-                        [&] { (void)plot::terminal_text(x, {.columns = -1}); });
+  test::fails_at<Error>("terminal.cpp", __LINE__, "-1", [&] { (void)plot::terminal_text(x, wrong); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

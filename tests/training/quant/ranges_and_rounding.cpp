@@ -145,6 +145,13 @@ BOOST_AUTO_TEST_CASE(biases_take_back_what_rounding_changes_in_the_mean) {
     const Tensor change = own(x) - exact(x);
     const double of_mean = sqrt(sum(square(mean(change, 0)))).item<double>(),
                  all = sqrt(mean(sum(square(change), 1))).item<double>();
+    nn::Linear halved = exact;
+    halved.to(bfloat16);
+    quant::prepare_(halved, config);
+    (void)halved(x.astype(bfloat16)).eval();
+    quant::convert_(halved);
+    if (has_bias) BOOST_TEST((halved.bias.dtype() == bfloat16));
+    BOOST_TEST((halved(x.astype(bfloat16)).dtype() == bfloat16));
     if (has_bias) BOOST_TEST(of_mean < 1e-3 * all);
     else BOOST_TEST(!own.bias.defined());
     BOOST_TEST(quant::sqnr(exact(x), own(x)) > 20);
