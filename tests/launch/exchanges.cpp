@@ -53,6 +53,25 @@ BOOST_AUTO_TEST_CASE(the_last_to_come_is_told) {
   BOOST_TEST(arrows[of_five + 1]["ts"] == 60'000.0);
 }
 
+BOOST_AUTO_TEST_CASE(who_went_on_before_the_last_came_did_not_wait_for_it) {
+  Exchanges e;
+  e.add(exchange(5, 0, 1'000), 0);
+  e.add(exchange(5, 50'000, 1'000), 1);
+  BOOST_TEST(e.summary() ==
+             "rank 0: 100.0% of its time in exchanges, 0.0% waiting for others; last to 0 of 1\n"
+             "rank 1: 100.0% of its time in exchanges, 0.0% waiting for others; last to 0 of 1\n");
+  BOOST_TEST(e.arrows().empty());
+  e.add(exchange(6, 60'000, 40'000), 0);  // waits for rank 2, and goes on before rank 1 comes
+  e.add(exchange(6, 90'000, 20'000), 2);
+  e.add(exchange(6, 105'000, 5'000), 1);
+  const auto arrows = e.arrows();
+  BOOST_TEST_REQUIRE(arrows.size() == 4u);
+  BOOST_TEST(arrows[0]["pid"] == 2);
+  BOOST_TEST(arrows[1]["pid"] == 0);
+  BOOST_TEST(arrows[2]["pid"] == 1);
+  BOOST_TEST(arrows[3]["pid"] == 2);
+}
+
 BOOST_AUTO_TEST_CASE(without_exchanges_nothing_is_told) {
   Exchanges e;
   e.add(kernel(0, 10), 0);

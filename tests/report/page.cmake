@@ -1,6 +1,6 @@
 # Profiles PROGRAM (arguments separated by |), makes the page with REPORT and opens it in CHROMIUM with
 # #selftest, which makes the page try its filter, its tables, its timeline and its graph. Nothing may be
-# printed on the console.
+# printed on the console. TRACE: the trace that PROGRAM writes, if it isn't trace.json.
 string(REPLACE "|" ";" PROGRAM "${PROGRAM}")
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
@@ -17,7 +17,10 @@ if(AGAINST)
   must(${CMAKE_COMMAND} -E env LAZY_PROFILE=other.json LAZY_NUM_THREADS=2 ${other} ${AGAINST})
   set(against --against other.json)
 endif()
-must(${REPORT} trace.json -o report.html ${against})
+if(NOT TRACE)
+  set(TRACE trace.json)
+endif()
+must(${REPORT} ${TRACE} -o report.html ${against})
 file(STRINGS ${WORK}/report.html outside REGEX "(src|href)=\"?(https?:)?//")
 if(outside)
   message(FATAL_ERROR "the page asks the network: ${outside}")

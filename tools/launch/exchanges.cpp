@@ -19,16 +19,11 @@ void Exchanges::add(const json& e, int rank) {
   parts_[e["args"].value("exchange", int64_t{0})].push_back({rank, e.value("tid", int64_t{0}), begin, end});
 }
 
-const Exchanges::Part& Exchanges::last_of(const std::vector<Part>& all) {
-  return *std::max_element(all.begin(), all.end(),
-                           [](const Part& a, const Part& b) { return a.begin < b.begin; });
-}
-
 std::vector<json> Exchanges::arrows() const {
   std::vector<json> all;
   for (const auto& [exchange, parts] : parts_) {
-    const Part& last = last_of(parts);
-    for (const Part& p : parts) {
+    for (const ExchangePart& p : parts) {
+      const ExchangePart& last = awaited_by(p, parts);
       if (p.rank == last.rank) continue;
       const std::string id = std::to_string(exchange) + "." + std::to_string(p.rank);
       json from{{"name", "exchange"}, {"cat", "comm"}, {"ph", "s"}, {"id", id}};
@@ -51,15 +46,16 @@ std::string Exchanges::summary() const {
   };
   std::vector<Sums> sums(spans_.size());
   for (const auto& [exchange, parts] : parts_) {
-    const Part& last = last_of(parts);
+    const ExchangePart& last = last_of(parts);
     bool late = false;
-    for (const Part& p : parts) {
+    for (const ExchangePart& p : parts) {
+      const ExchangePart& awaited = awaited_by(p, parts);
       Sums& s = sums[static_cast<size_t>(p.rank)];
-      const double waited = std::min(p.end, last.begin) - p.begin;
+      const double waited = awaited.begin - p.begin;
       s.in += p.end - p.begin;
       s.waited += waited;
-      sums[static_cast<size_t>(last.rank)].made_wait += waited;
-      late = late || waited >= kLate;
+      sums[static_cast<size_t>(awaited.rank)].made_wait += waited;
+      late = late || (awaited.rank == last.rank && waited >= kLate);
     }
     if (late) ++sums[static_cast<size_t>(last.rank)].last;
   }

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tools/launch/exchange_part.hpp"
+
 namespace lazy::tool {
 
 class Exchanges {
@@ -13,7 +15,7 @@ class Exchanges {
   /// Takes an event of a rank's trace, on the common clock; others than exchanges count for the rank's time.
   void add(const nlohmann::json& event, int rank);
   /// Returns arrows, events of a trace, from the beginning of the rank that came last to an exchange to the
-  /// end of it on each of the others.
+  /// end of it on each of those that waited for that one.
   std::vector<nlohmann::json> arrows() const;
   /// Returns for each rank a line: its share of the time in exchanges, how much of that it waited for ranks
   /// that came later, and to how many exchanges it came last by a thousandth of a second or more; then, of
@@ -21,18 +23,12 @@ class Exchanges {
   std::string summary() const;
 
  private:
-  struct Part {
-    int rank;
-    int64_t thread;
-    double begin, end;  // microseconds
-  };
   struct Span {
     double first = 0, last = 0;  // microseconds
     bool some = false;
   };
-  static const Part& last_of(const std::vector<Part>&);
-  std::unordered_map<int64_t, std::vector<Part>> parts_;  // by exchange
-  std::vector<Span> spans_;                               // by rank
+  std::unordered_map<int64_t, std::vector<ExchangePart>> parts_;  // by exchange
+  std::vector<Span> spans_;                                       // by rank
 };
 
 }  // namespace lazy::tool

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <optional>
 
+#include "exchanges.hpp"
 #include "page.hpp"
 #include "summary.hpp"
 #include "trace.hpp"
@@ -33,16 +34,17 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like others
   CLI::App app{
       "Makes one HTML page of a trace that LAZY_PROFILE=trace.json wrote: timeline, flushes and why they\n"
-      "compiled, kernels against the machine's limits, graphs with their fusion groups, memory. Or prints a\n"
-      "summary of it (--text, --json).",
+      "compiled, kernels against the machine's limits, what ranks exchanged, graphs with their fusion "
+      "groups,\n"
+      "memory. Or prints a summary of it (--text, --json).",
       "lazy-report"};
   std::string trace_path, page_path = "report.html", title, against_path;
   size_t most_spans = 300000;
   app.add_option("trace", trace_path, "trace file")->required();
   app.add_option("-o,--output", page_path, "page to write; - is standard output")->capture_default_str();
   bool text = false, json = false;
-  auto* const as_text =
-      app.add_flag("--text", text, "print a summary in place of a page: flushes by the line that asked");
+  auto* const as_text = app.add_flag(
+      "--text", text, "print a summary in place of a page: flushes by the line that asked, exchanges");
   app.add_flag("--json", json, "print the summary as JSON")->excludes(as_text);
   app.add_option("--against", against_path,
                  "another trace, which the page shows beside this one, line by line")
@@ -60,7 +62,14 @@ int main(int argc, char** argv) {
     const report::Trace trace = report::read_trace(trace_path);
     if (text || json) {
       const lazy::Summary summary = report::summary_of(trace);
-      write("-", json ? to_json(summary) : to_string(summary));
+      if (text) {
+        write("-", to_string(summary) + report::exchanges_text(trace));
+        return kDone;
+      }
+      std::string object = to_json(summary);
+      if (const auto exchanges = report::exchanges_json(trace, 1e-3, "_ms"); !exchanges.empty())
+        object.replace(object.rfind('}'), 1, ", \"exchanges\": " + exchanges.dump() + "}");
+      write("-", object);
       return kDone;
     }
     std::optional<report::Against> against;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "exchanges.hpp"
 #include "page_files.hpp"  // made from page/ by embed.cmake
 #include "sums.hpp"
 
@@ -30,14 +31,15 @@ std::pair<const char*, F> column(const char* name, F value) {
   return {name, value};
 }
 
-std::vector<Span> longest(const std::vector<Span>& spans, size_t most) {
+template <class T>
+std::vector<T> longest(const std::vector<T>& spans, size_t most) {
   if (spans.size() <= most) return spans;
   std::vector<double> lengths;
-  for (const Span& s : spans) lengths.push_back(s.duration);
+  for (const T& s : spans) lengths.push_back(s.duration);
   const auto nth = lengths.begin() + static_cast<std::ptrdiff_t>(spans.size() - most);
   std::nth_element(lengths.begin(), nth, lengths.end());
-  std::vector<Span> kept;
-  for (const Span& s : spans)
+  std::vector<T> kept;
+  for (const T& s : spans)
     if (s.duration >= *nth && kept.size() < most) kept.push_back(s);
   return kept;
 }
@@ -83,6 +85,32 @@ json kernels_json(const std::vector<Kernel>& kernels) {
                  column("in_tile_group", [](const Kernel& k) { return k.in_tile_group ? 1 : 0; }));
 }
 
+json exchanges_json(const std::vector<Exchange>& exchanges) {
+  return columns(exchanges, column("start", [](const Exchange& x) { return rounded(x.start); }),
+                 column("length", [](const Exchange& x) { return rounded(x.duration); }),
+                 column("waited", [](const Exchange& x) { return rounded(x.waited); }),
+                 column("awaited", [](const Exchange& x) { return x.awaited; }),
+                 column("rank", [](const Exchange& x) { return x.rank; }),
+                 column("name", [](const Exchange& x) { return x.kind; }),
+                 column("at", [](const Exchange& x) { return x.at; }),
+                 column("number", [](const Exchange& x) { return x.number; }),
+                 column("elements", [](const Exchange& x) { return x.elements; }));
+}
+
+/// Returns for each thread its rank's index in Trace::ranks, -1 where that is of no rank with exchanges.
+json ranks_of_threads(const Trace& t) {
+  std::map<int64_t, int> of_process;
+  std::vector<int> ranks(t.threads.size(), -1);
+  for (const Exchange& x : t.exchanges) {
+    const auto thread = static_cast<size_t>(x.thread);
+    ranks[thread] = of_process[t.processes[thread]] = x.rank;
+  }
+  for (size_t i = 0; i < ranks.size(); ++i)
+    if (const auto at = of_process.find(t.processes[i]); ranks[i] < 0 && at != of_process.end())
+      ranks[i] = at->second;
+  return ranks;
+}
+
 /// Returns at most `most` samples that still touch every peak: the highest and the last of each stretch.
 json memory_json(const std::vector<Sample>& samples, size_t most) {
   const size_t stretch = std::max<size_t>(1, 2 * samples.size() / most);
@@ -125,16 +153,22 @@ std::string for_script(std::string s) {
 
 std::string make_page(const Trace& t, const std::string& title, size_t most_spans, const Against* against) {
   const std::vector<Span> shown = longest(t.spans, most_spans);
+  const std::vector<Exchange> exchanges = longest(t.exchanges, most_spans);
   constexpr size_t kMemorySamples = 4000;
   json data = {
       {"title", title},
       {"duration", t.duration},
       {"events", t.events},
-      {"left_out", t.spans.size() - shown.size()},
+      {"left_out", t.spans.size() - shown.size() + t.exchanges.size() - exchanges.size()},
       {"machine", t.machine},
       {"threads", t.threads},
       {"spans", spans_json(shown)},
       {"waits", spans_json(longest(t.waits, most_spans))},
+      {"exchanges", exchanges_json(exchanges)},
+      {"exchange_rows", json(exchanges_json(t, 1, ""))},
+      {"of_ranks", t.of_ranks},
+      {"ranks", t.ranks},
+      {"ranks_of_threads", ranks_of_threads(t)},
       {"flushes", flushes_json(t.flushes)},
       {"kernels", kernels_json(t.kernels)},
       {"guards", columns(t.guards, column("at", [](const GuardFailure& g) { return rounded(g.at); }),
@@ -156,9 +190,9 @@ std::string make_page(const Trace& t, const std::string& title, size_t most_span
   std::string page = files::kPageHtml;
   replace(page, "@TITLE@", escaped_html(title));
   replace(page, "@STYLE@", files::kStyleCss);
-  const std::string script = std::string(files::kBaseJs) + files::kTimelineJs + files::kTablesJs +
-                             files::kChartsJs + files::kAgainstJs + files::kModulesJs + files::kGraphJs +
-                             files::kSelftestJs + files::kMainJs;
+  const std::string script = std::string(files::kBaseJs) + files::kTimelineJs + files::kExchangesJs +
+                             files::kTablesJs + files::kChartsJs + files::kAgainstJs + files::kModulesJs +
+                             files::kGraphJs + files::kSelftestJs + files::kMainJs;
   replace(page, "@SCRIPT@", script);
   replace(page, "@DATA@", for_script(data.dump(-1, ' ', false, json::error_handler_t::replace)));
   return page;

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "exchanges.hpp"
+
 namespace report {
 namespace {
 
@@ -54,6 +56,7 @@ class Reader {
 
   void finish() {
     nest();
+    join_exchanges(t_);
     std::sort(t_.memory.begin(), t_.memory.end(),
               [](const Sample& a, const Sample& b) { return a.at < b.at; });
   }
@@ -62,7 +65,10 @@ class Reader {
   int thread(const json& e) {
     const int64_t id = integer(e, "tid");
     const auto [at, fresh] = threads_.try_emplace(id, static_cast<int>(t_.threads.size()));
-    if (fresh) t_.threads.push_back("thread " + std::to_string(id));
+    if (fresh) {
+      t_.threads.push_back("thread " + std::to_string(id));
+      t_.processes.push_back(integer(e, "pid"));
+    }
     return at->second;
   }
   Span place(const json& e) {
@@ -81,6 +87,7 @@ class Reader {
   void span(const json& e, const json& args) {
     Span s = place(e);
     const std::string category = text(e, "cat"), name = text(e, "name");
+    if (category == "comm") return exchange(s, args);
     if (category == "flush" && (name == "flush" || name == "flush failed")) {
       s.row = flush(s, args, name == "flush failed");
     } else if (category == "flush" || category == "compile") {
@@ -91,6 +98,17 @@ class Reader {
       s.row = kernel(s, args);
     }
     t_.spans.push_back(s);
+  }
+  void exchange(const Span& s, const json& args) {
+    Exchange x;
+    x.start = s.start;
+    x.duration = s.duration;
+    x.thread = s.thread;
+    x.kind = s.name;
+    x.at = t_.strings.of(text(args, "at"));
+    x.number = integer(args, "exchange");
+    x.elements = integer(args, "elements");
+    t_.exchanges.push_back(x);
   }
   int flush(const Span& s, const json& args, bool failed) {
     Flush f;
@@ -215,6 +233,7 @@ Trace read_trace(const std::string& path) {
   const auto other = rest.find("otherData");
   if (other == rest.end() || !other->is_object() || text(*other, "producer") != "lazy")
     throw BadTrace(path + ": not written by LAZY_PROFILE");
+  t.of_ranks = other->contains("ranks");
   reader.finish();
   return t;
 }

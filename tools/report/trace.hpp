@@ -57,6 +57,17 @@ struct Kernel {
   bool in_tile_group = false;
 };
 
+/// One rank's part of an exchange of ranks.
+struct Exchange {
+  double start = 0, duration = 0;
+  double waited = 0;  // of the duration, until `awaited` came
+  int rank = 0;       // index into Trace::ranks
+  int awaited = -1;   // the rank that came last; its own: it waited for none; -1: the trace is of one rank
+  int thread = 0, kind = 0, at = 0;
+  int64_t number = 0;  // common to all parts of an exchange
+  int64_t elements = 0;
+};
+
 struct GuardFailure {
   double at = 0;
   int kind = 0, text = 0;
@@ -70,15 +81,19 @@ struct Sample {
 struct Trace {
   Strings strings;
   std::vector<std::string> threads;
-  std::vector<Span> spans;  // by thread, start, depth
-  std::vector<Span> waits;  // from a component's first op to its flush; may overlap
+  std::vector<int64_t> processes;  // by thread; in a trace that lazy-launch joined: its rank
+  std::vector<Span> spans;         // by thread, start, depth
+  std::vector<Span> waits;         // from a component's first op to its flush; may overlap
   std::vector<Flush> flushes;
+  std::vector<Exchange> exchanges;  // by rank and start
+  std::vector<std::string> ranks;   // that exchanged; of a trace of one rank: one, with no name
   std::vector<Kernel> kernels;
   std::vector<GuardFailure> guards;
   std::vector<Sample> memory;
   std::vector<nlohmann::json> programs;
   std::map<std::string, std::pair<int64_t, double>> phases;  // of flushes and compiles: number and time
   nlohmann::json machine;                                    // null: not in the trace
+  bool of_ranks = false;  // of several processes, a rank each, as lazy-launch joins them
   double duration = 0;
   int64_t events = 0;
 };

@@ -11,7 +11,7 @@ function makeTiles() {
     [duration(sum(f.length)), "in flushes"],
     [duration(sum(data.kernels.total)), "in kernels"],
     [duration(sum(f.compiling)), "compiling"],
-    [bytes(peak), "memory at most"],
+    [bytes(peak), data.of_ranks ? "memory of rank 0 at most" : "memory at most"],
     [plain(data.guards.at.length), "guards failed"],
   ];
   for (const [value, label] of tiles) byId("tiles").append(element("div", { class: "tile" }, element("b", { textContent: value }), element("span", { textContent: label })));
@@ -24,7 +24,7 @@ function makeTiles() {
 function makeMemory() {
   const { at, bytes: b } = data.memory, W = 640, H = 220, left = 62, bottom = 22;
   const top = Math.max(b.reduce((x, y) => Math.max(x, y), 0), 1), end = Math.max(data.duration, 1), start = at.length ? Math.min(at[0], end * 0.9) : 0;
-  byId("memory-peak").textContent = "at most " + bytes(top);
+  byId("memory-peak").textContent = "at most " + bytes(top) + (data.of_ranks ? " on rank 0" : "");
   const x = (t) => left + ((t - start) / (end - start)) * (W - left - 4), y = (v) => 8 + (1 - v / (top * 1.06)) * (H - bottom - 8);
   const chart = svg("svg", { class: "chart", viewBox: `0 0 ${W} ${H}` });
   for (let k = 0; k <= 4; ++k) {

@@ -4,6 +4,7 @@
   timelineLegend();
   const timeline = new Timeline(byId("timeline"));
   const flushes = makeFlushes(), kernels = makeKernels(), lines = makeLines(kernels);
+  const exchanges = makeExchanges(timeline);
   const against = makeAgainst(), modules = makeModules();
   makeRoofline();
   makeMemory();
@@ -15,5 +16,5 @@
   const [, what, number] = location.hash.match(/^#(flush|program)=(\d+)$/) || [];
   if (what === "flush" && number < data.flushes.start.length) flushes.choose(Number(number));
   if (what === "program") say("program", Number(number));
-  if (location.hash === "#selftest") selftest({ timeline, flushes, kernels, lines, against, modules, graph });
+  if (location.hash === "#selftest") selftest({ timeline, flushes, kernels, lines, exchanges, against, modules, graph });
 })();

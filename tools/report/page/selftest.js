@@ -32,15 +32,76 @@ function faint() {
     const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 600), ratio = contrast(ink, back);
     if (ratio < (large ? 3 : 4.5)) found.set((e.id || e.className.baseVal || e.className || e.tagName) + " " + ratio.toFixed(2), true);
   }
-  for (const name of ["--c-flush", "--c-compile", "--c-kernel", "--c-part", "--c-record", "--c-other"]) {
+  for (const name of ["--c-flush", "--c-compile", "--c-kernel", "--c-part", "--c-record", "--c-other", "--c-exchange", "--c-wait"]) {
     const ratio = contrast(parsedColor(inkOn(color(name))), parsedColor(color(name)));
     if (ratio < 4.5) found.set("text on " + name + " " + ratio.toFixed(2), true);
   }
+  const apart = contrast(parsedColor(color("--c-exchange")), parsedColor(color("--c-wait")));
+  if (apart < 3) found.set("waiting beside exchanging " + apart.toFixed(2), true);
   return [...found.keys()];
 }
 
+// Tests what is shown of exchanges: `check` takes what is said and if it is so.
+function testExchanges(check, timeline, exchanges) {
+  const x = data.exchanges, n = x.start.length, lanes = timeline.lanes.filter((l) => l.exchange);
+  if (!n) return check("nothing is said of exchanges", !exchanges && byId("exchanges-section").hidden && byId("exchanges-link").hidden && !lanes.length && !byId("timeline-legend").textContent.includes("exchange"));
+  const rows = exchanges.rows.map(exchanges.of), several = data.ranks.length > 1, near = (a, b) => Math.abs(a - b) < 1e-3 * (n + 1);
+  check("each rank has a lane of exchanges", data.ranks.every((name) => lanes.filter((l) => l.label === (name + " exchanges").trim()).length === 1));
+  const ofRank = (name) => timeline.lanes.filter((l) => l.label.startsWith(name + " "));
+  check("they are above the rank's threads", !data.of_ranks || data.ranks.every((name) => ofRank(name)[0].exchange && ofRank(name).filter((l) => !l.exchange).length === data.threads.filter((t, i) => t.startsWith(name + " ") && data.spans.thread.includes(i)).length));
+  check("lanes have all exchanges", sum(lanes.map((l) => l.items.length)) === n && new Set(lanes.flatMap((l) => l.items)).size === n);
+  check("exchanges of a lane follow each other", lanes.every((l) => l.items.every((i, k) => !k || x.start[l.items[k - 1]] + x.length[l.items[k - 1]] <= x.start[i] + 1e-3)));
+  check("exchanges are in no lane of a thread", !timeline.lanes.some((l) => !l.exchange && l.items.some((i) => text(l.source.category[i]) === "comm")));
+  check("the table has all exchanges' time", near(sum(rows.map((r) => r.time)), sum(x.length)));
+  check("the dearest is first", rows.every((r, k) => !k || rows[k - 1].time >= r.time));
+  check("no longer was waited than it took", [...x.start.keys()].every((i) => x.waited[i] >= 0 && x.waited[i] <= x.length[i] + 1e-3));
+  const press = (key) => exchanges.body.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true })), closed = exchanges.rows.length;
+  exchanges.body.focus();
+  press("Home"), press("Enter");
+  check("Enter shows an exchange in the timeline", timeline.chosenExchange >= 0 && text(x.name[timeline.chosenExchange]) === rows[0].kind && byId("picked").textContent.includes(rows[0].at));
+  check("a row shows its figures", [...byId("exchanges").querySelectorAll(".body .row")].every((e) => {
+    const r = exchanges.of(exchanges.rows[e.getAttribute("aria-rowindex") - 2]), cells = [...e.children].map((c) => c.textContent);
+    return cells[0].includes(r.rank || r.kind) && cells[1] === r.at && cells[2] === plain(r.exchanges) && cells[4] === duration(r.time) && cells[5] === (several ? duration(r.waited) : "–") &&
+      (r.for || []).every((f) => cells[7].includes(f.rank + " " + duration(f.waited)));
+  }));
+  check("all texts can be read in full", [...byId("exchanges").querySelectorAll(".body .row span")].every((e) => e.title === e.textContent));
+  if (several) {
+    const members = rows[0].members.map(exchanges.of), part = timeline.chosenExchange, longest = Math.max(...[...x.start.keys()].filter((i) => text(x.name[i]) === rows[0].kind && text(x.at[i]) === rows[0].at).map((i) => x.waited[i]));
+    check("a row opens to its ranks", members.length > 0 && exchanges.rows.length === closed + members.length && near(sum(members.map((m) => m.time)), rows[0].time));
+    check("it shows where most was waited", x.waited[part] === longest);
+    check("and the timeline joins its ranks", timeline.joined > 0 || longest === 0);
+    check("all that was waited was for somebody", rows.every((r) => near(r.waited, sum(r.for.map((f) => f.waited)))) && near(sum(rows.map((r) => r.waited)), sum(x.waited)));
+    // Waiting ends where the last rank comes, on all others at once.
+    check("exchanges are joined where the last came", timeline.joins.length > 0 && timeline.joins.every((j) => j.others.every((i) => x.number[i] === x.number[j.last] && x.rank[i] !== x.rank[j.last] && Math.abs(x.start[i] + x.waited[i] - j.at) < 0.01)));
+    check("who came last waited for none", timeline.joins.every((j) => x.waited[j.last] === 0));
+    press("ArrowDown"), press("Enter");
+    check("a rank's row shows its own", data.ranks[x.rank[timeline.chosenExchange]] === exchanges.of(exchanges.rows[1]).rank);
+    press("Home"), press("Enter");
+    check("the row closes", exchanges.rows.length === closed);
+    const ranks = exchanges.ranks, each = ranks.rows.map(ranks.of);
+    check("each rank has a row", each.length === data.ranks.length && near(sum(each.map((r) => r.time)), sum(x.length)) && near(sum(each.map((r) => r.waited)), sum(x.waited)) && near(sum(each.map((r) => r.awaited)), sum(x.waited)));
+    check("who is waited for most is first", each.every((r, k) => !k || each[k - 1].awaited >= r.awaited) && byId("ranks").querySelector(".body .row").textContent.includes(each[0].name));
+    if (each[0].awaited) {
+      ranks.choose(ranks.rows[0]);
+      const kept = [...x.start.keys()].filter((i) => x.awaited[i] === each[0].rank && x.rank[i] !== each[0].rank);
+      check("its row shows where", x.waited[timeline.chosenExchange] === Math.max(...kept.map((i) => x.waited[i])) && kept.includes(timeline.chosenExchange));
+    }
+    check("no note is needed", byId("exchanges-note").textContent === "");
+  } else {
+    check("of one rank waiting is not known", x.awaited.every((r) => r === -1) && byId("exchanges-note").textContent.includes("not known") && !timeline.joins.length && !exchanges.ranks && byId("ranks-part").hidden);
+    check("a row of one rank doesn't open", exchanges.rows.length === closed);
+  }
+  const lane = timeline.laneOfExchange.get(timeline.chosenExchange), at = { lane, i: timeline.chosenExchange };
+  check("the picked exchange is in view", x.start[at.i] >= timeline.from && x.start[at.i] <= timeline.to);
+  check("it is found where it is drawn", timeline.at(timeline.x(x.start[at.i] + x.length[at.i] / 2), lane.y + 5)?.i === at.i);
+  timeline.pick(at);
+  check("a click picks an exchange, and no span", timeline.chosen === -1 && timeline.chosenExchange === at.i);
+  timeline.pick(null);
+  byId("timeline-all").click();
+}
+
 // Tests the page if #selftest is in the address, and writes the result to the element of that name.
-function selftest({ timeline, flushes, kernels, lines: byLine, against, modules, graph }) {
+function selftest({ timeline, flushes, kernels, lines: byLine, exchanges, against, modules, graph }) {
   const lines = [], out = byId("selftest");
   const check = (what, good) => lines.push((good ? "ok " : "FAILED ") + what);
   const type = (s) => {
@@ -88,6 +149,7 @@ function selftest({ timeline, flushes, kernels, lines: byLine, against, modules,
     check("the wheel zooms the timeline", timeline.to - timeline.from < span);
     check("the timeline draws", timeline.drawn > 0 || !all);
     byId("timeline-all").click();
+    check("nothing begins before what is shown", [data.spans, data.exchanges].every((of) => of.start.every((t) => t >= timeline.begin)));
     check("all is shown again", Math.abs(timeline.to - timeline.from - span) < span * 0.1);
     if (all) {
       const picked = flushes.rows[0], start = data.flushes.start[picked];
@@ -132,6 +194,7 @@ function selftest({ timeline, flushes, kernels, lines: byLine, against, modules,
       check("lines of both are there", against.rows.length === new Set([...Object.keys(a.lines), ...Object.keys(b.lines)]).size);
       check("the largest change is first", against.rows.every((r, i) => i === 0 || Math.abs(against.lines[against.rows[i - 1]].b.in_kernels - against.lines[against.rows[i - 1]].a.in_kernels) >= Math.abs(against.lines[r].b.in_kernels - against.lines[r].a.in_kernels)));
     } else check("nothing is compared", byId("against-section").hidden && !against);
+    testExchanges(check, timeline, exchanges);
     const placed = [...data.kernels.total.keys()].filter((i) => placeOf(text(data.kernels.purpose[i])));
     if (modules) {
       const root = modules.tree.root, time = sum(placed.map((i) => data.kernels.total[i]));

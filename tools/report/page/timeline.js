@@ -9,7 +9,9 @@ class Timeline {
     this.rowHeight = 20;
     this.ruler = 26;
     this.colors = { flush: "--c-flush", compile: "--c-compile", kernel: "--c-kernel", part: "--c-part", record: "--c-record" };
+    this.chosenExchange = -1;
     this.lanes = this.makeLanes();
+    this.joins = exchangeJoins();
     this.from = 0;
     this.all = this.to = Math.max(data.duration, 1);
     this.frame();
@@ -18,15 +20,17 @@ class Timeline {
   }
 
   frame() {
-    const first = data.spans.start.length ? Math.min(...data.flushes.start.slice(0, 1), ...data.spans.start.slice(0, 1)) : 0;
+    const first = [data.spans, data.exchanges].reduce((t, of) => of.start.reduce((a, b) => Math.min(a, b), t), Infinity);
     this.begin = Number.isFinite(first) && first > this.all * 0.02 ? Math.max(0, first - (this.all - first) * 0.02) : 0;
     this.from = this.begin;
   }
 
-  // Makes one lane for each thread and depth. Components that wait for their flush get lanes above their thread's.
+  // Makes one lane for each thread and depth. Components that wait for their flush get lanes above their thread's, and what a
+  // rank exchanged above its first thread's.
   makeLanes() {
-    const lanes = [];
+    const lanes = [], exchanges = exchangeLanes();
     data.threads.forEach((name, thread) => {
+      lanes.push(...(exchanges[data.ranks_of_threads[thread]] || []).splice(0));
       const waits = [], spans = [];
       const ends = [];
       const order = [...data.waits.start.keys()].filter((i) => data.waits.thread[i] === thread).sort((a, b) => data.waits.start[a] - data.waits.start[b]);
@@ -43,6 +47,7 @@ class Timeline {
       spans.forEach((items, depth) => lanes.push({ source: data.spans, items: items || [], label: depth ? "" : name, first: !depth && !waits.length || (!depth && !waits.length) }));
     });
     let y = this.ruler + 4;
+    this.laneOfExchange = new Map(lanes.filter((l) => l.exchange).flatMap((l) => l.items.map((i) => [i, l])));
     for (const lane of lanes) {
       if (lane.label && lane !== lanes[0]) y += 8;
       lane.y = y;
@@ -102,7 +107,10 @@ class Timeline {
       c.fillText(this.tick(t, step), x + 4, 12);
     }
     this.drawn = 0;
-    for (const lane of this.lanes) this.drawLane(c, lane, palette, other, ink);
+    for (const lane of this.lanes)
+      if (lane.exchange) this.drawExchanges(c, lane, ink);
+      else this.drawLane(c, lane, palette, other, ink);
+    this.drawJoins(c, ink);
     c.fillStyle = color("--card");
     c.fillRect(0, this.ruler, this.left - 1, this.height);
     c.fillStyle = ink;
@@ -147,6 +155,69 @@ class Timeline {
     }
   }
 
+  // Draws a lane of exchanges: what was waited, then the rest.
+  drawExchanges(c, lane, ink) {
+    const { start, length, waited, name } = lane.source, h = this.rowHeight - 3, carry = color("--c-exchange"), wait = color("--c-wait");
+    for (let k = this.firstAfter(lane, this.from); k < lane.items.length; ) {
+      const i = lane.items[k];
+      if (start[i] > this.to) break;
+      const x0 = Math.max(this.x(start[i]), this.left), w = Math.max(this.x(start[i] + length[i]) - x0, 1), x1 = x0 + w, turn = Math.max(x0, Math.min(x1, this.x(start[i] + waited[i])));
+      const parts = [[x0, turn, wait], [turn, x1, carry]];
+      for (const [from, to, fill] of parts) {
+        c.fillStyle = fill;
+        c.fillRect(from, lane.y, to - from, h);
+      }
+      ++this.drawn;
+      const [from, to, fill] = parts[0][1] - parts[0][0] > parts[1][1] - parts[1][0] ? parts[0] : parts[1];
+      if (to - from > 34) {
+        c.save();
+        c.beginPath();
+        c.rect(from, lane.y, to - from - 3, h);
+        c.clip();
+        c.fillStyle = inkOn(fill);
+        c.fillText(text(name[i]), from + 5, lane.y + h / 2 + 0.5);
+        c.restore();
+      }
+      if (i === this.chosenExchange) {
+        c.strokeStyle = ink;
+        c.lineWidth = 1.5;
+        c.strokeRect(x0 + 0.5, lane.y + 0.5, w - 1, h - 1);
+      }
+      ++k;
+      if (w <= 1) {  // on to the next pixel
+        const next = this.firstAfter(lane, this.time(x0 + 1));
+        if (next > k) k = next;
+      }
+    }
+  }
+
+  // Joins the parts of each exchange that is wide enough to be seen, or was picked, where the last rank came: there the
+  // others' waiting ends.
+  drawJoins(c, ink) {
+    this.joined = 0;
+    const numberOf = data.exchanges.number, picked = this.chosenExchange >= 0 ? numberOf[this.chosenExchange] : -1;
+    let low = 0, high = this.joins.length;
+    while (low < high) {
+      const mid = (low + high) >> 1;
+      if (this.joins[mid].at < this.from) low = mid + 1;
+      else high = mid;
+    }
+    for (let k = low; k < this.joins.length && this.joins[k].at <= this.to; ++k) {
+      const { at, last, others, longest } = this.joins[k], mine = numberOf[last] === picked;
+      if (!mine && (longest / (this.to - this.from)) * (this.width - this.left) < 8) continue;
+      const h = this.rowHeight - 3, ys = [last, ...others].map((i) => this.laneOfExchange.get(i).y), x = Math.max(this.x(at), this.left);
+      const y = this.laneOfExchange.get(last).y + h / 2, top = Math.min(...ys), bottom = Math.max(...ys) + h;
+      c.fillStyle = ink;
+      c.globalAlpha = mine ? 1 : 0.6;
+      c.fillRect(x - (mine ? 1 : 0.5), top, mine ? 2 : 1, bottom - top);
+      c.globalAlpha = 1;
+      c.beginPath();
+      c.arc(x, y, mine ? 4.5 : 3.5, 0, 2 * Math.PI);
+      c.fill();
+      ++this.joined;
+    }
+  }
+
   niceStep(least) {
     const power = Math.pow(10, Math.floor(Math.log10(least)));
     return [1, 2, 5, 10].find((m) => m * power >= least) * power;
@@ -170,6 +241,7 @@ class Timeline {
   }
 
   describe({ lane, i }) {
+    if (lane.exchange) return describeExchange(i);
     const s = lane.source, name = text(s.name[i]), lines = [];
     if (lane.wait) return "recorded ops waiting\nflushed at " + name + "\n" + duration(s.length[i]);
     lines.push(name + "  " + duration(s.length[i]));
@@ -190,9 +262,10 @@ class Timeline {
   }
 
   pick(hit) {
-    this.chosen = hit && !hit.lane.wait ? hit.i : -1;
+    this.chosen = hit && !hit.lane.wait && !hit.lane.exchange ? hit.i : -1;
+    this.chosenExchange = hit && hit.lane.exchange ? hit.i : -1;
     byId("picked").textContent = hit ? this.describe(hit) : "Nothing picked.";
-    if (hit && !hit.lane.wait && text(hit.lane.source.category[hit.i]) === "flush" && hit.lane.source.row[hit.i] >= 0)
+    if (hit && !hit.lane.wait && !hit.lane.exchange && text(hit.lane.source.category[hit.i]) === "flush" && hit.lane.source.row[hit.i] >= 0)
       say("flush", hit.lane.source.row[hit.i], "timeline");
     this.draw();
   }
@@ -201,9 +274,19 @@ class Timeline {
     const f = data.flushes, margin = Math.max(f.length[row] * 0.3, 0.5);
     const i = data.spans.row.findIndex((r, k) => r === row && text(data.spans.category[k]) === "flush");
     this.chosen = i;
+    this.chosenExchange = -1;
     this.show(f.start[row] - margin, f.start[row] + f.length[row] + margin);
-    const lane = this.lanes.find((l) => !l.wait && l.items.includes(i));
+    const lane = this.lanes.find((l) => !l.wait && !l.exchange && l.items.includes(i));
     if (lane) byId("picked").textContent = this.describe({ lane, i });
+  }
+
+  showExchange(i) {
+    const x = data.exchanges, parts = [...x.start.keys()].filter((k) => x.number[k] === x.number[i]);
+    const from = Math.min(...parts.map((k) => x.start[k])), to = Math.max(...parts.map((k) => x.start[k] + x.length[k])), margin = Math.max((to - from) * 0.3, 0.5);
+    this.chosen = -1;
+    this.chosenExchange = i;
+    this.show(from - margin, to + margin);
+    byId("picked").textContent = this.describe({ lane: this.laneOfExchange.get(i), i });
   }
 
   wire() {
@@ -271,6 +354,8 @@ class Timeline {
 
 function timelineLegend() {
   const names = { record: "recorded, waiting", flush: "flush", compile: "compiling", kernel: "kernel", part: "a thread's part" };
+  if (data.ranks.length > 1) names.wait = "waiting for a rank";
+  if (data.ranks.length) names.exchange = data.ranks.length > 1 ? "exchange; a dot: who came last" : "exchange";
   for (const [key, label] of Object.entries(names)) {
     const dot = element("i");
     dot.style.background = "var(--c-" + key + ")";
