@@ -101,6 +101,18 @@ def interpolate(d, name):
     return attempt([x, size, None, mode, align], t, f, 4 * most(x), 32)
 
 
+@op("imresize")
+def imresize(d, name):
+    t = d.one(FLOATS[2:])
+    shape = extents(d, 2, 1, 9) + ((d.int(1, 4),) if d.chance(0.6) else ())
+    x = d.tensor(t, shape, "plain")
+    height, width = d.int(1, 12), d.int(1, 12)
+    channels = shape[2] if len(shape) == 3 else 1
+    f = lambda: F.interpolate(wide(x).reshape(shape[0], shape[1], channels).permute(2, 0, 1)[None], size=(height, width),  # noqa: E731
+                              mode="bilinear", antialias=True)[0].permute(1, 2, 0).reshape((height, width) + shape[2:])
+    return attempt([x, height, width], t, f, 4 * most(x), 32)
+
+
 @op("grid_sample")
 def grid_sample(d, name):
     t = d.one(FLOATS[2:])

@@ -128,6 +128,8 @@ const Row kRows[] = {
         return affine_grid(theta, s, corners)),
     ROW("interpolate", "x 1,2,4,4\tL 3", ARG(x); return interpolate(x, resizing(g))),
     ROW("upsample", "x 1,2,4,4\tL 3", ARG(x); return upsample(x, resizing(g))),
+    ROW("imresize", "x 4,5,3\tI 2\tI 7", ARG(x); INT(height, 1); INT(width, 1);
+        return imresize(x, height, width)),
     ROW("grid_sample", "x 1,2,4,4\tx 1,3,3,2", ARG(x); ARG(grid);
         return grid_sample(x, grid, grid_options(g))),
 };
