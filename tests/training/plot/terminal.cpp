@@ -54,6 +54,8 @@ BOOST_AUTO_TEST_CASE(other_sizes) {
                                {.size = {5, 4}, .mode = Interpolation::bilinear, .antialias = true});
   BOOST_TEST(all(imresize(x, 5, 4) == y.reshape({3, 5, 4}).permute({1, 2, 0})).item<bool>());
   BOOST_TEST((imresize(x, 24, 3).shape() == Shape{24, 3, 3}));
+  const Tensor rows = arange(12).astype(float32).reshape({12, 1});
+  BOOST_TEST(all(abs(imresize(broadcast_to(rows, {12, 9}), 12, 1) - rows) < 1e-4).item<bool>());
   const Tensor bytes = full({8, 8}, 200).astype(uint8);
   BOOST_TEST((imresize(bytes, 3, 3).dtype() == uint8));
   BOOST_TEST(all(imresize(bytes, 3, 3) == 200).item<bool>());
