@@ -144,16 +144,18 @@ BOOST_AUTO_TEST_CASE(dequantised_sides_are_multiplied_as_integers) {
               tensor("w", kind.type, shape, weights),
               floats("w_scale", of_scales, scale),
               tensor("w_zero", kind.type, of_scales, std::vector<uint8_t>(scales, kind.zero_point)),
-              floats("b", {kOut}, numbers(seed + 3, kOut))};
-          g.nodes = {node("QuantizeLinear", {"x", "x_scale", "x_zero"}, {"q"}),
-                     node("DequantizeLinear", {"q", "x_scale", "x_zero"}, {"near"}),
-                     node("DequantizeLinear", {"w", "w_scale", "w_zero"}, {"v"},
-                          {attribute("axis", op[0] == 'M' ? 1 : 0)}),
-                     conv      ? node(op, {"near", "v", "b"}, {"y"},
-                                      {attribute("pads", std::vector<int64_t>{1, 0, 1, 1}),
-                                       attribute("strides", std::vector<int64_t>{1, 2})})
-                     : upright ? node(op, {"near", "v", "b"}, {"y"}, {attribute("transB", 1)})
-                               : node(op, {"near", "v"}, {"y"})};
+              tensor("b_integers", kInt32, {kOut}, std::vector<int32_t>{7, -3, 100, 0, 55})};
+          g.nodes = {
+              node("DequantizeLinear", {"b_integers", "x_scale"}, {"b"}),  // of one axis, which is not 1
+              node("QuantizeLinear", {"x", "x_scale", "x_zero"}, {"q"}),
+              node("DequantizeLinear", {"q", "x_scale", "x_zero"}, {"near"}),
+              node("DequantizeLinear", {"w", "w_scale", "w_zero"}, {"v"},
+                   {attribute("axis", op[0] == 'M' ? 1 : 0)}),
+              conv      ? node(op, {"near", "v", "b"}, {"y"},
+                               {attribute("pads", std::vector<int64_t>{1, 0, 1, 1}),
+                                attribute("strides", std::vector<int64_t>{1, 2})})
+              : upright ? node(op, {"near", "v", "b"}, {"y"}, {attribute("transB", 1)})
+                        : node(op, {"near", "v"}, {"y"})};
           onnx::Model m = load_model(g);
           const Shape given = conv ? Shape{2, kIn, 6, 7} : Shape{4, kDepth};
           const Tensor x = (Tensor(numbers(seed + 4, static_cast<size_t>(numel(given))), given) * 6).eval();
@@ -164,7 +166,7 @@ BOOST_AUTO_TEST_CASE(dequantised_sides_are_multiplied_as_integers) {
           w = kind.type == kInt8 ? where(w > 127, w.astype(int64) - 256, w.astype(int64)) : w.astype(int64);
           w = w - static_cast<int64_t>(kind.zero_point);
           const Tensor factor = Tensor(scale, {static_cast<int64_t>(scales)}) * 0.05f,
-                       b(numbers(seed + 3, kOut), {kOut});
+                       b = tensor({7, -3, 100, 0, 55}).astype(float32) * 0.05f;
           Tensor expected;
           if (conv) {
             const Tensor image = pad(q, {0, 1, 1, 1});

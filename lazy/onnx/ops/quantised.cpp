@@ -72,8 +72,11 @@ void dequantize_linear_op(Call& c) {
   // 16 bits don't hold all differences of 16-bit integers: products are those of 32.
   const Tensor product = multiply(c.arg(x.astype(float32, c.site())), c.arg(scale.astype(float32, c.site())));
   Value v(product.astype(dtype, c.site()));
-  if (block == 0 && !shape.empty())
-    v.set_dequantised({c.value(0), c.value(1), c.has(2) ? c.value(2) : Value(), c.axis(axis, shape.size())});
+  if (block == 0) {
+    const bool several = numel(c.shape(1)) > 1;  // else the axis may be none of x's
+    v.set_dequantised(
+        {c.value(0), c.value(1), c.has(2) ? c.value(2) : Value(), several ? c.axis(axis, shape.size()) : 0});
+  }
   c.give(std::move(v));
 }
 
