@@ -32,6 +32,10 @@ inline Colour mixed(Colour a, Colour b, double share) {
   const auto mix = [&](uint8_t x, uint8_t y) { return static_cast<uint8_t>(x + (y - x) * share + 0.5); };
   return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
 }
+/// Returns the byte of a share from 0 to 1; below 0 and above 1 that of the end, of NaN the middle.
+inline uint8_t byte_of(float v) {
+  return static_cast<uint8_t>(std::clamp(v != v ? 0.5f : v, 0.0f, 1.0f) * 255 + 0.5f);
+}
 /// Returns the colour of a number; below 0 and above 1 that of the end, of NaN a middle grey.
 inline Colour colour_of(ColourMap map, double v) {
   static constexpr Colour kViridis[] = {{68, 1, 84},    {72, 40, 120},  {62, 74, 137},  {49, 104, 142},

@@ -223,8 +223,7 @@ Figure& Figure::images(const Tensor& pictures, ImageOptions options, Site s) {
   if (pictures.dtype(s) == uint8) {
     all = pictures.to_vector<uint8_t>(s);
   } else {
-    for (const float v : pictures.astype(float32, s).to_vector<float>(s))
-      all.push_back(static_cast<uint8_t>(std::clamp(v != v ? 0.5f : v, 0.0f, 1.0f) * 255 + 0.5f));
+    for (const float v : pictures.astype(float32, s).to_vector<float>(s)) all.push_back(byte_of(v));
   }
   if (!colours) {
     std::vector<uint8_t> three;

@@ -47,9 +47,7 @@ Pixmap pixmap_of(const Tensor& picture, int64_t most, ColourMap map, const Site&
   const int64_t channels = shape.size() == 3 ? shape[2] : 1;
   const auto v = x.to_vector<double>(s);
   Pixmap r{height, width, {}};
-  const auto byte = [&](size_t i) {
-    return static_cast<uint8_t>(std::clamp(v[i] / white, 0.0, 1.0) * 255 + 0.5);
-  };
+  const auto byte = [&](size_t i) { return detail::byte_of(static_cast<float>(v[i] / white)); };
   for (size_t i = 0; i < v.size(); i += static_cast<size_t>(channels))
     r.pixels.push_back(grey ? detail::colour_of(map, v[i] / white)
                             : Colour{byte(i), byte(i + 1), byte(i + 2)});

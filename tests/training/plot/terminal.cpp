@@ -2,6 +2,7 @@
 #include "lazy/plot/terminal.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 
 #include "lazy/lazy.hpp"
 #include "tests/common/fails_at.hpp"
@@ -24,6 +25,7 @@ BOOST_AUTO_TEST_CASE(two_pixels_are_a_character) {
   BOOST_TEST(plot::terminal_text(ones({4, 4, 2})) == plot::terminal_text(ones({4, 4})));
   BOOST_TEST(plot::terminal_text(ones({4, 4, 4})) == plot::terminal_text(ones({4, 4, 3})));
   BOOST_TEST(plot::terminal_text(full({2, 2}, 65535).astype(uint16)) == plot::terminal_text(ones({2, 2})));
+  BOOST_TEST(plot::terminal_text(full({1, 1, 3}, std::nan(""))) == "\x1b[38;2;128;128;128m\u2580\x1b[0m\n");
   BOOST_TEST(plot::terminal_text(zeros({2, 2}), {.map = plot::ColourMap::viridis}).find("68;1;84") !=
              std::string::npos);
 }
