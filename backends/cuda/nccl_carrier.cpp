@@ -238,7 +238,7 @@ class NcclCarrier final : public jit::Carrier {
   void abandon(api::NcclComm& comm) {
     stopped_.store(true);
     (void)nccl_.abort(std::exchange(comm, nullptr));
-    // What NCCL's kernels still write to must not be somebody else's meanwhile.
+    // NCCL's kernels may still write to memory, which must not be somebody else's meanwhile.
     if (gpu_.driver.event_record(done_, stream_) != api::kSuccess) return;
     const auto until = Clock::now() + kLastWords;
     for (Pause pause; gpu_.driver.event_query(done_) == api::kNotReady && Clock::now() < until;) pause();

@@ -43,8 +43,8 @@ class Carrier {
   /// Connects as number `own` of so many processes, all of which call this, and returns the connection's
   /// number. Throws CommunicationError, with the reason, where that can't be done.
   virtual int connect(const std::string& invitation, int own, int count) = 0;
-  // What follows up to copy() returns when it is done. It throws CommunicationError where a peer or the way
-  // to it fails.
+  // These return, up to copy(), when they are done. They throw CommunicationError where a peer or the way to
+  // it fails.
   /// Sends and receives all these messages, at most one to and one from each peer.
   virtual void exchange(int connection, std::span<const Message> out, std::span<const Message> in) = 0;
   /// Gives each process the values of all, of so many bytes each, one behind the other; `own` may be its

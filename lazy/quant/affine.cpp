@@ -79,6 +79,12 @@ Shape shape_of_integers(const Shape& x, const Shape& scales, const Scheme& how) 
   return how.granularity == Granularity::group ? Shape{scales[0], scales[1] * how.group} : x;
 }
 
+/// Returns numbers in sets in x's shape, without what filled up the last group of a row.
+Term in_shape(const Term& sets, const Shape& x, const Shape& scales, const Scheme& how) {
+  const Term all = reshape(sets, shape_of_integers(x, scales, how));
+  return all.shape() == x ? all : part(all, 1, 0, x[1]);
+}
+
 Affine affine_of_bounds(const Formula& f, const Term& low, const Term& high, const Scheme& how) {
   const Term least = minimum(low, 0.0), most = maximum(high, 0.0);
   const auto steps = static_cast<double>(how.highest() - how.lowest());
@@ -146,14 +152,10 @@ Tensor fake_quantize(const Tensor& x, const Affine& affine, const Scheme& how, S
   const Term kept = how.is_float8() ? where(whole_range == whole_range,
                                             numbers_of(codes_of(whole_range, how), how), whole_range)
                                     : cut(whole_range, how);
-  const auto in_shape = [&](const Term& t) {
-    const Shape rows = shape_of_integers(shape, sets.scales, how);
-    const Term all = reshape(t, rows);
-    return rows == shape ? all : part(all, 1, 0, shape[1]);
-  };
+  const auto placed = [&](const Term& t) { return in_shape(t, shape, sets.scales, how); };
   const Term inside = how.is_float8() ? abs(whole_range) <= largest_of(how.float8()) : kept == whole_range;
-  const Handle uncut = in_shape(inside).handle();
-  return f.finish(whole, in_shape((kept - sets.zero) * sets.scale), [uncut](const Differentiated& d) {
+  const Handle uncut = placed(inside).handle();
+  return f.finish(whole, placed((kept - sets.zero) * sets.scale), [uncut](const Differentiated& d) {
     const Recorder r{"fake_quantize", d.site};
     return std::vector<Handle>{r.where(uncut, d.gradient, 0)};
   });
@@ -179,15 +181,12 @@ Tensor fake_quantize_learned(const Tensor& x, const Tensor& scale, const Scheme&
   const Shape shape = given.shape();
   const Sets sets(f, given, {f.tensor(steps.handle()), {}}, how);
   Composite whole(f.name, {&given.handle(), &steps.handle()}, f.site);
-  const auto in_shape = [&](const Term& t) {
-    const Term all = reshape(t, shape_of_integers(shape, sets.scales, how));
-    return all.shape() == shape ? all : part(all, 1, 0, shape[1]);
-  };
+  const auto placed = [&](const Term& t) { return in_shape(t, shape, sets.scales, how); };
   const auto middle = static_cast<double>(how.middle());
   const Term all = sets.integers(), kept = cut(all, how), inside = kept == all;
   const Term slope = where(inside, kept - middle - sets.scaled(), kept - middle) * gradient_factor;
-  const Handle uncut = in_shape(inside).handle();
-  return f.finish(whole, in_shape((kept - middle) * sets.scale),
+  const Handle uncut = placed(inside).handle();
+  return f.finish(whole, placed((kept - middle) * sets.scale),
                   [uncut, slope = slope.handle(), scales = sets.scales, how](const Differentiated& d) {
                     const Formula g("fake_quantize_learned", d.site);
                     const Term gradient = g.term(g.as(slope->dtype, d.gradient));

@@ -149,8 +149,7 @@ Change quantize_layer(const Layer& l, const Seen& seen, const Site& s) {
   parametrize::ParametrizationList& list = parametrize::parametrizations(*l.weights, s);
   if (rounded.integers.defined()) replace(list, rounded, packed, s);
   if (seen.products.defined() && l.bias) {
-    // What rounding changes in the mean is the bias' to take back, so only what differs from the mean
-    // counted.
+    // The bias takes back what rounding changes in the mean, so only what differs from the mean counted.
     const Tensor change = subtract(Arg(before, s), Arg(l.outputs_first(s), s));
     const Tensor of_means = matmul(Arg(change, s), Arg(seen.means, s));
     *l.bias = add(Arg(*l.bias, s), Arg(of_means, s)).astype(l.bias->dtype(s), s).eval(s);

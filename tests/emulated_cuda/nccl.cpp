@@ -45,24 +45,25 @@ struct Ring {
   size_t put(const char* from, size_t count) {
     const uint64_t at = written.load();
     count = std::min<uint64_t>(count, kRing - (at - read.load()));
-    for (size_t done = 0; done < count;) {
-      const size_t place = (at + done) % kRing, n = std::min<size_t>(count - done, kRing - place);
-      std::memcpy(bytes + place, from + done, n);
-      done += n;
-    }
+    each_run(at, count, [&](char* place, size_t done, size_t n) { std::memcpy(place, from + done, n); });
     written.store(at + count);
     return count;
   }
   size_t take(char* to, size_t count) {
     const uint64_t at = read.load();
     count = std::min<uint64_t>(count, written.load() - at);
-    for (size_t done = 0; done < count;) {
-      const size_t place = (at + done) % kRing, n = std::min<size_t>(count - done, kRing - place);
-      std::memcpy(to + done, bytes + place, n);
-      done += n;
-    }
+    each_run(at, count, [&](const char* place, size_t done, size_t n) { std::memcpy(to + done, place, n); });
     read.store(at + count);
     return count;
+  }
+  /// Calls f(place, bytes before, bytes) for the bytes from `at` on, which the ring's end parts.
+  template <class F>
+  void each_run(uint64_t at, size_t count, F&& f) {
+    for (size_t done = 0; done < count;) {
+      const size_t place = (at + done) % kRing, n = std::min<size_t>(count - done, kRing - place);
+      f(bytes + place, done, n);
+      done += n;
+    }
   }
 };
 struct Shared {

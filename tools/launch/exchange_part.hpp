@@ -6,7 +6,7 @@
 
 namespace lazy::tool {
 
-/// One rank's part of an exchange.
+/// Describes one rank's part of an exchange.
 struct ExchangePart {
   int rank;
   int64_t thread;

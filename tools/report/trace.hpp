@@ -57,7 +57,7 @@ struct Kernel {
   bool in_tile_group = false;
 };
 
-/// One rank's part of an exchange of ranks.
+/// Describes one rank's part of an exchange of ranks.
 struct Exchange {
   double start = 0, duration = 0;
   double waited = 0;  // of the duration, until `awaited` came

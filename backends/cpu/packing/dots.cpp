@@ -28,6 +28,9 @@ struct Dots {
   int32_t* sums;
   int64_t pitch;  // elements from the sums of one row to those of the next
 
+  /// Returns the elements of whole chunks of bytes, and a mask of those of the last one.
+  int64_t whole() const { return steps / kChunk * kChunk; }
+  uint64_t last() const { return (uint64_t{1} << (steps - whole())) - 1; }
   /// Sets at[] to the columns from j on; beyond the last they are that one.
   void place(int64_t j, const char* at[kColumns]) const {
     for (int64_t c = 0; c < kColumns; ++c) at[c] = columns + std::min(j + c, count - 1) * column;
@@ -72,8 +75,8 @@ template <int kRows, bool kRaised, bool kLeft>
 LAZY_VNNI void stream_bytes(const Dots& d) {
   constexpr int kSums = 4;          // vectors that a column is added up in
   constexpr int64_t kAhead = 8192;  // bytes
-  const int64_t whole = d.steps / kChunk * kChunk;
-  const __mmask64 last = (uint64_t{1} << (d.steps - whole)) - 1;
+  const int64_t whole = d.whole();
+  const __mmask64 last = d.last();
   for (int64_t j = 0; j < d.count; j += kColumns) {
     const char* at[kColumns];
     d.place(j, at);
@@ -106,8 +109,8 @@ LAZY_VNNI void stream_bytes(const Dots& d) {
 /// Multiplies bytes, four columns side by side.
 template <int kRows, bool kRaised, bool kLeft>
 LAZY_VNNI void tile_bytes(const Dots& d) {
-  const int64_t whole = d.steps / kChunk * kChunk;
-  const __mmask64 last = (uint64_t{1} << (d.steps - whole)) - 1;
+  const int64_t whole = d.whole();
+  const __mmask64 last = d.last();
   for (int64_t j = 0; j < d.count; j += kColumns) {
     const char* at[kColumns];
     d.place(j, at);

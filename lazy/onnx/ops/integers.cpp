@@ -61,11 +61,6 @@ std::optional<ScaledSides> dequantised_sides(Call& c, int axis) {
                      multiply(c.arg(of_x), c.arg(numel(scales) == 1 ? number(of_w) : of_w))};
 }
 
-/// Returns the sums of products less what a zero point of x adds: it times the sums of w.
-Tensor less_zero(Call& c, const Tensor& sums, int64_t zero, const Tensor& sums_of_w) {
-  return subtract(c.arg(sums), c.arg(multiply(c.arg(sums_of_w), Arg(zero, c.site()))));
-}
-
 Tensor convolved(Call& c, const Sides& sides, const Windows& windows, ConvOptions options) {
   Tensor image = sides.x;
   options.dtype = int32;
@@ -78,18 +73,33 @@ Tensor convolved(Call& c, const Sides& sides, const Windows& windows, ConvOption
   const Tensor of_w = sum(c.arg(reshape(c.arg(sides.w), {n, -1})), 1, dropdims, int32);
   Shape channels(sides.w.ndim(c.site()) - 1, 1);
   channels[0] = n;
-  return less_zero(c, sums, sides.zero, reshape(c.arg(of_w), ShapeArg(channels)));
+  const Tensor placed = reshape(c.arg(of_w), ShapeArg(channels));
+  return subtract(c.arg(sums), c.arg(multiply(c.arg(placed), Arg(sides.zero, c.site()))));
 }
 
 }  // namespace
+
+Tensor product_less_zeros(Call& c, const Tensor& a, const Tensor& a_zero, const Tensor& b,
+                          const Tensor& b_zero) {
+  Tensor r = matmul(c.arg(a), c.arg(b), int32);
+  if (a_zero.defined())
+    r = subtract(c.arg(r), c.arg(multiply(c.arg(a_zero), c.arg(sum(c.arg(b), -2, keepdims, int32)))));
+  if (!b_zero.defined()) return r;
+  Tensor rows = sum(c.arg(a), -1, keepdims, int32);
+  if (a_zero.defined()) {
+    const int64_t length = a.size(-1, c.site());
+    rows = subtract(c.arg(rows), c.arg(multiply(c.arg(a_zero), Arg(length, c.site()))));
+  }
+  return subtract(c.arg(r), c.arg(multiply(c.arg(rows), c.arg(b_zero))));
+}
 
 std::optional<Tensor> product_of_integers(Call& c, bool transposed) {
   if (c.rank(0) < 2 || c.rank(1) != 2) return {};
   const std::optional<ScaledSides> sides = dequantised_sides(c, transposed ? 0 : 1);
   if (!sides) return {};
   const Tensor w = transposed ? matrix_transpose(c.arg(sides->w)) : sides->w;
-  Tensor sums = matmul(c.arg(sides->x), c.arg(w), int32);
-  if (sides->zero != 0) sums = less_zero(c, sums, sides->zero, sum(c.arg(w), 0, dropdims, int32));
+  const Tensor zero = sides->zero ? full({}, sides->zero, int32, c.device(), c.site()) : Tensor();
+  const Tensor sums = product_less_zeros(c, sides->x, zero, w, {});
   return multiply(c.arg(sums.astype(float32, c.site())), c.arg(sides->scale));
 }
 

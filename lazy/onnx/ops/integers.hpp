@@ -9,6 +9,12 @@
 
 namespace lazy::onnx {
 
+/// Multiplies matrices of 8 bits less their zero points, exactly: int32. Zero points are int32 and broadcast
+/// over the matrices; undefined is 0. Products are those of the operands as they are, for which there are
+/// instructions; sums of rows and columns take out what zero points add, and those of weights stay.
+Tensor product_less_zeros(Call&, const Tensor& a, const Tensor& a_zero, const Tensor& b,
+                          const Tensor& b_zero);
+
 /// Returns x w for inputs 0 and 1, or x w^T, if both were dequantised: x of integers of 8 bits with one scale
 /// and a zero point that is known, w, a matrix, of those of weights with a scale for each output, or one, in
 /// the middle of whose range is the zero point. Nothing otherwise.

@@ -123,23 +123,12 @@ Tensor zero_point_of(Call& c, size_t i, int axis) {
   return reshape(c.arg(zero), ShapeArg(places));
 }
 
-/// Multiplies matrices of 8 bits less their zero points, exactly. Products are those of the operands as they
-/// are, for which there are instructions; sums of rows and columns take out what zero points add, and those
-/// of weights stay.
+/// Multiplies matrices of 8 bits less their zero points, exactly.
 Tensor integer_product(Call& c, size_t a, size_t a_zero, size_t b, size_t b_zero) {
   if (c.rank(a) < 2 || c.rank(b) < 2)
     return matmul(c.arg(shifted(c, a, a_zero, -2)), c.arg(shifted(c, b, b_zero, -1)));
-  const Tensor of_a = zero_point_of(c, a_zero, -2), of_b = zero_point_of(c, b_zero, -1);
-  Tensor r = matmul(c[a], c[b], int32);
-  if (of_a.defined())
-    r = subtract(c.arg(r), c.arg(multiply(c.arg(of_a), c.arg(sum(c[b], -2, keepdims, int32)))));
-  if (!of_b.defined()) return r;
-  Tensor rows = sum(c[a], -1, keepdims, int32);
-  if (of_a.defined()) {
-    const int64_t length = c.shape(a)[c.rank(a) - 1];
-    rows = subtract(c.arg(rows), c.arg(multiply(c.arg(of_a), Arg(length, c.site()))));
-  }
-  return subtract(c.arg(r), c.arg(multiply(c.arg(rows), c.arg(of_b))));
+  return product_less_zeros(c, c.tensor(a), zero_point_of(c, a_zero, -2), c.tensor(b),
+                            zero_point_of(c, b_zero, -1));
 }
 
 void matmul_integer_op(Call& c) { c.give(integer_product(c, 0, 2, 1, 3)); }

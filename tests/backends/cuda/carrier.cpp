@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(between_two_gpus) {
     BOOST_TEST((got[0] == sent[1]));
     BOOST_TEST((got[1] == sent[0]));
   }
-  // What all do together: each has 1000 numbers.
+  // All do these together; each has 1000 numbers.
   constexpr int64_t kEach = 1000, kBytes = kEach * 4;
   for (std::string& s : sent) s = values(float32, kEach, random);
   const auto run = [&](const std::function<void(Carrier&, size_t me, char* work)>& f) {

@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(learned_steps_have_torchs_gradients) {
       near(x.grad(), f[8]);
       near(scale.grad(), f[9]);
     }
-  // Of groups each scale has the gradient that it has where it is a channel's.
+  // A group's scale has the gradient that it has where it is a channel's.
   const quant::Scheme by_group{.bits = 4, .granularity = quant::Granularity::group, .group = 32};
   const quant::Scheme by_channel{.bits = 4};
   Generator g(4);

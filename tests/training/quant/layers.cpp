@@ -111,6 +111,15 @@ void train(Net& net, Generator& g, int steps, double lr = 3e-3) {
   }
 }
 
+/// Converts a net that was trained to be rounded, and checks that it gives what it gave.
+void convert_checked(Net& trained, const Tensor& x) {
+  const no_grad scope;
+  trained.eval();
+  const Tensor before = trained(x).eval();
+  quant::convert_(trained);
+  BOOST_TEST(quant::sqnr(before, trained(x)) > 40);
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(quant_layers)
@@ -361,16 +370,8 @@ BOOST_AUTO_TEST_CASE(calibrated_and_trained) {
   Net trained = net;
   quant::prepare_(trained, few, quant::Prepare::train);
   train(trained, g, 200, 1e-3);
-  trained.eval();
-  Tensor as_trained;
-  {
-    const no_grad scope;
-    as_trained = trained(test.x).eval();
-  }
-  quant::convert_(trained);
+  convert_checked(trained, test.x);
   const no_grad scope;
-  const Tensor converted = trained(test.x);
-  BOOST_TEST(quant::sqnr(as_trained, converted) > 40);
   Net at_once = net;
   quant::prepare_(at_once, few);
   (void)at_once(batch_of(g, 64).x).eval();
@@ -403,7 +404,7 @@ BOOST_AUTO_TEST_CASE(activations_with_zero_points) {
               const quant::Config config =
                   with_zero_points({.weights = weights, .activations = activations}, bits, is_signed);
               nn::Linear layer(in, out, {.generator = &g});
-              // Of one sign, as behind a ReLU, with a few that are not.
+              // Nearly all are of one sign, as behind a ReLU.
               const Tensor x = (rand(g, {rows, in}) * 3 - 0.2).eval();
               quant::prepare_(layer, config);
               (void)layer(x).eval();
@@ -501,15 +502,8 @@ BOOST_AUTO_TEST_CASE(steps_are_learned) {
   const auto first = all_of(list[0].state_dict()["weight_step"]);
   train(trained, g, 200, 1e-3);
   BOOST_TEST(all_of(list[0].state_dict()["weight_step"]) != first);
-  trained.eval();
-  Tensor as_trained;
-  {
-    const no_grad scope;
-    as_trained = trained(test.x).eval();
-  }
-  quant::convert_(trained);
+  convert_checked(trained, test.x);
   const no_grad scope;
-  BOOST_TEST(quant::sqnr(as_trained, trained(test.x)) > 40);
   BOOST_TEST(accuracy(trained, test) > before - 0.05);
   Net other;
   quant::Config wrong = few, affine = few;

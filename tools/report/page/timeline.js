@@ -133,26 +133,32 @@ class Timeline {
       c.fillRect(x0, lane.y, w > 3 ? w - 0.6 : w, h);
       c.globalAlpha = 1;
       ++this.drawn;
-      if (w > 34) {
-        c.save();
-        c.beginPath();
-        c.rect(x0, lane.y, w - 3, h);
-        c.clip();
-        c.fillStyle = inkOn(palette[strings[category[i]]] || other);
-        c.fillText(strings[name[i]], x0 + 5, lane.y + h / 2 + 0.5);
-        c.restore();
-      }
-      if (!lane.wait && i === this.chosen) {
-        c.strokeStyle = ink;
-        c.lineWidth = 1.5;
-        c.strokeRect(x0 + 0.5, lane.y + 0.5, w - 1, h - 1);
-      }
-      ++k;
-      if (w <= 1) {  // on to the next pixel
-        const next = this.firstAfter(lane, this.time(x0 + 1));
-        if (next > k) k = next;
-      }
+      this.drawName(c, lane, x0, w, palette[strings[category[i]]] || other, strings[name[i]]);
+      if (!lane.wait && i === this.chosen) this.drawOutline(c, lane, x0, w, ink);
+      k = this.nextShown(lane, k, x0, w);
     }
+  }
+
+  // Writes a name into its box, if there is room.
+  drawName(c, lane, x, w, fill, name) {
+    if (w <= 34) return;
+    const h = this.rowHeight - 3;
+    c.save();
+    c.beginPath();
+    c.rect(x, lane.y, w - 3, h);
+    c.clip();
+    c.fillStyle = inkOn(fill);
+    c.fillText(name, x + 5, lane.y + h / 2 + 0.5);
+    c.restore();
+  }
+  drawOutline(c, lane, x, w, ink) {
+    c.strokeStyle = ink;
+    c.lineWidth = 1.5;
+    c.strokeRect(x + 0.5, lane.y + 0.5, w - 1, this.rowHeight - 4);
+  }
+  // Returns the item to draw after item k: those within its pixel are left out.
+  nextShown(lane, k, x, w) {
+    return w <= 1 ? Math.max(k + 1, this.firstAfter(lane, this.time(x + 1))) : k + 1;
   }
 
   // Draws a lane of exchanges: what was waited, then the rest.
@@ -169,25 +175,9 @@ class Timeline {
       }
       ++this.drawn;
       const [from, to, fill] = parts[0][1] - parts[0][0] > parts[1][1] - parts[1][0] ? parts[0] : parts[1];
-      if (to - from > 34) {
-        c.save();
-        c.beginPath();
-        c.rect(from, lane.y, to - from - 3, h);
-        c.clip();
-        c.fillStyle = inkOn(fill);
-        c.fillText(text(name[i]), from + 5, lane.y + h / 2 + 0.5);
-        c.restore();
-      }
-      if (i === this.chosenExchange) {
-        c.strokeStyle = ink;
-        c.lineWidth = 1.5;
-        c.strokeRect(x0 + 0.5, lane.y + 0.5, w - 1, h - 1);
-      }
-      ++k;
-      if (w <= 1) {  // on to the next pixel
-        const next = this.firstAfter(lane, this.time(x0 + 1));
-        if (next > k) k = next;
-      }
+      this.drawName(c, lane, from, to - from, fill, text(name[i]));
+      if (i === this.chosenExchange) this.drawOutline(c, lane, x0, w, ink);
+      k = this.nextShown(lane, k, x0, w);
     }
   }
 
