@@ -416,6 +416,8 @@ bool detail::begin() noexcept {
   return state.load(std::memory_order_relaxed) == State::on;
 }
 
+bool recording() noexcept { return taking.load(std::memory_order_relaxed); }
+
 void watch() noexcept {
   watchers.fetch_add(1, std::memory_order_relaxed);
   settle();

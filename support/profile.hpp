@@ -59,6 +59,8 @@ inline bool on() noexcept {
     return false;
   return s == detail::State::on || detail::begin();
 }
+/// True while a recording is under way and not full; meant for where on() is true.
+bool recording() noexcept;
 /// Returns the time if events are wanted, else 0.
 inline Ticks start_time() noexcept { return on() ? now() : 0; }
 
@@ -179,6 +181,9 @@ void put(const Kind& kind, Ticks start, Ticks end, const Values&... values) noex
   ((*to++ = detail::word_of(values)), ...);
   c->used.store(c->used.load(std::memory_order_relaxed) + n, std::memory_order_release);
 }
+
+/// Returns the number of the latest recording, from 1.
+inline uint32_t round() noexcept { return detail::round.load(std::memory_order_relaxed); }
 
 /// Describes what the calling thread runs: the name under which other threads' parts of it are recorded, and
 /// how many parts there were.

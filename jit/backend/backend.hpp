@@ -101,6 +101,7 @@ struct Workers {
   // bytes of one thread's second-level cache; of a device, of the values between two steps of one block
   size_t far_bytes = size_t{1} << 20;
   bool all_on_each_block = false;  // true: a device, all of which works on each block
+  int processors = 0;              // of the host that the process may use; 0: threads are no matter
 };
 
 /// Says how arguments of a launch differ from those of the same launch in an earlier run.

@@ -41,6 +41,10 @@ BufferRef BufferRef::allocate(Backend& backend, size_t bytes) {
   r.p_->bytes_ = bytes;
   r.p_->backend_ = &backend;
   metric::allocated(bytes);
+  if (holdings::on()) {
+    r.p_->counted_ = true;
+    holdings::allocated(r.p_, bytes);
+  }
   return r;
 }
 
@@ -86,6 +90,7 @@ void Buffer::forget_results() noexcept {
 
 void Buffer::destroy() noexcept {
   forget_results();
+  if (counted_) holdings::freed(this);
   if (!borrowed_) {
     backend_->deallocate(data_, bytes_);
     metric::freed(bytes_);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "support/alone.hpp"
+#include "support/holdings.hpp"
 
 namespace lazy::jit {
 
@@ -35,6 +36,10 @@ class Buffer {
   bool writable() const noexcept { return !borrowed_ && stays_.load(std::memory_order_acquire) == Stays::no; }
   /// Returns the number of its values: no other buffer of the process has it, nor has this one after a write.
   uint64_t identity() noexcept;
+  /// Says which line has the memory, where a trace is recorded (support/holdings.hpp).
+  void belongs(const Site& site, const char* purpose = nullptr) noexcept {
+    if (counted_) holdings::belongs(this, site, purpose);
+  }
   /// Drops what was kept beside the values, which are about to be overwritten.
   void forget_results() noexcept;
 
@@ -49,6 +54,7 @@ class Buffer {
   std::atomic<uint64_t> identity_{0};  // 0: nobody asked for it, so nothing is kept beside the values
   Backend* backend_ = nullptr;         // null: borrowed, in the host's memory
   bool borrowed_ = false;
+  bool counted_ = false;  // by holdings, which has to be told when it goes
   std::atomic<Stays> stays_{Stays::no};
   std::function<void(void*)> deleter_;  // borrowed only; may be empty
   void release_borrowed() noexcept;

@@ -199,9 +199,11 @@ void Flush::finish() {
     const Node& update = *captured_->values[captured_->copied];
     copied = static_cast<uint64_t>(numel(update.shape)) * size_of(update.dtype), copied_at = update.site;
   }
+  const bool limited = cause_ == Cause::node_limit || cause_ == Cause::byte_limit;
+  const std::string waited = limited ? what_waited(*captured_) : std::string();
   publish(graph_, *captured_);
   reporting_.computed(found_.program());
-  if (cause_ == Cause::node_limit || cause_ == Cause::byte_limit) note_limit(site_, cause_);
+  if (limited) note_limit(site_, cause_, waited);
   if (copied) note_copy(copied_at, copied);
   reporting_.finish();
   found_.keep(*captured_);

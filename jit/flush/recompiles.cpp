@@ -1,13 +1,18 @@
 #include "jit/flush/recompiles.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "jit/core/bytes.hpp"
 #include "jit/flush/late_values.hpp"
 #include "jit/flush/repeats.hpp"
 #include "jit/flush/review_hint.hpp"
+#include "jit/key/captured_graph.hpp"
+#include "support/config.hpp"
 #include "support/lock.hpp"
+#include "support/metrics.hpp"
 #include "support/text.hpp"
 
 namespace lazy::jit {
@@ -79,16 +84,39 @@ std::string growth(const Site& site, const Line& line) {
               : "evaluate what is carried from one iteration to the next (eval)");
 }
 
-std::string limited(const Site& site, Cause cause) {
+std::string limited(const Site& site, Cause cause, const std::string& waited) {
   const bool nodes = cause == Cause::node_limit;
   return std::string("what is pending was flushed at ") + to_string(site) + " for the " +
          std::to_string(kOften) + "rd time by " + (nodes ? "LAZY_MAX_GRAPH" : "LAZY_MAX_BYTES") + ": " +
-         (nodes ? "nothing asks for a value in that loop, so its work comes in bursts; evaluating what is "
-                  "carried "
-                  "from one iteration to the next (eval) spreads it"
-                : "pending work keeps that much memory alive; evaluating what is carried from one iteration "
-                  "to the "
-                  "next (eval) sets it free");
+         (nodes ? "nothing asks for a value in that loop, so its work comes in bursts"
+                : "pending work keeps its inputs alive") +
+         waited + "; evaluating what is carried from one iteration to the next (eval) " +
+         (nodes ? "spreads it" : "sets them free");
+}
+
+/// Returns "a.cpp:3, a.cpp:4 and 2 more lines": those of which there is most first, at most `most` of them.
+std::string most_frequent(const std::map<std::string, uint64_t>& lines, size_t most) {
+  std::vector<std::pair<std::string, uint64_t>> order(lines.begin(), lines.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < std::min(most, order.size()); ++i) shown.push_back(order[i].first);
+  if (order.size() > most) shown.push_back(text::counted(order.size() - most, "other line"));
+  return listed(shown);
+}
+
+/// Says that the cache on disk is off, by code, where a process compiles much.
+void tell_of_cache_off() {
+  constexpr uint64_t kMany = 16, kLong = 100'000'000;  // programs, and nanoseconds compiling them
+  if (config::get().cache.get() != config::CacheMode::off) return;
+  const Metrics m = metrics();
+  if (m.program_misses < kMany || m.compile_ns < kLong) return;
+  const Site set = config::set_at("LAZY_CACHE");
+  if (set.line() == 0) return;  // by the environment: whoever set it knows
+  give_hint("cache off", set,
+            "LAZY_CACHE is off, set at " + to_string(set) + ": " + std::to_string(m.program_misses) +
+                " programs were compiled in " + std::to_string(m.compile_ns / 1'000'000) +
+                " ms, which the next process will do again");
 }
 
 std::string change(const Site& site, const std::string& difference) {
@@ -100,6 +128,7 @@ std::string change(const Site& site, const std::string& difference) {
 
 void note_compile(const Site& site, const std::shared_ptr<const Program>& program, uint64_t inputs,
                   bool explained, const std::function<std::string()>& difference) {
+  tell_of_cache_off();
   if (site.line() == 0) return;
   bool grows = false, differs = false;
   Line copy;
@@ -156,8 +185,33 @@ void note_load(const Site& site) {
   line->second.in_a_row = 0;
 }
 
-void note_limit(const Site& site, Cause cause) {
-  if (calls_for_warning(site, &Line::limit)) give_hint_again("limit", site, limited(site, cause));
+std::string what_waited(const CapturedGraph& f) noexcept {
+  try {
+    std::map<std::string, uint64_t> carried, read;  // by line: values, bytes
+    uint64_t ops = 0, inputs = 0, bytes = 0;
+    for (size_t v = 0; v < f.values.size(); ++v) {
+      const Node& n = *f.values[v];
+      if (f.pending[v]) {
+        ++ops;
+        if (n.handles() > 0 && n.site.line() != 0) ++carried[line_of(n)];
+      } else if (!is_source(n.op) && n.site.line() != 0) {
+        ++inputs;
+        const uint64_t size = bytes_of(n.shape, n.dtype);
+        bytes += size;
+        read[line_of(n)] += size;
+      }
+    }
+    std::string s = " of " + text::counted(ops, "op");
+    if (inputs > 0)
+      s += " that read " + text::counted(inputs, "input") + " of " + text::human_size(bytes) +
+           ", made at " + most_frequent(read, 2);
+    if (!carried.empty()) s += "; what is carried on is made at " + most_frequent(carried, 3);
+    return s;
+  } catch (...) { return {}; }
+}
+
+void note_limit(const Site& site, Cause cause, const std::string& waited) {
+  if (calls_for_warning(site, &Line::limit)) give_hint_again("limit", site, limited(site, cause, waited));
 }
 
 void note_copy(const Site& site, uint64_t bytes) {

@@ -21,8 +21,11 @@ void note_compile(const Site&, const std::shared_ptr<const Program>& program, ui
 bool compiles_in_vain(const Site&);
 /// Notes that a flush at this line has loaded its program: not each one compiles.
 void note_load(const Site&);
-/// Notes that a limit (node_limit, byte_limit) flushes what is pending at this line.
-void note_limit(const Site&, Cause);
+/// Says what a flush by a limit found: how much waited, and where what is carried on was made. Empty where
+/// there is no memory for it.
+std::string what_waited(const CapturedGraph&) noexcept;
+/// Notes that a limit (node_limit, byte_limit) flushed what was pending at this line, and what_waited().
+void note_limit(const Site&, Cause, const std::string& waited);
 /// Notes that what is recorded at this line copied all of its base to change a small part of it.
 void note_copy(const Site&, uint64_t bytes);
 /// Forgets all lines except those that were warned of, for lazy::cache::clear() and tests.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "jit/backend/registry.hpp"
 #include "jit/core/bytes.hpp"
 #include "jit/flush/late_values.hpp"
 #include "jit/flush/repeats.hpp"
@@ -120,9 +121,32 @@ void tell_of_asking(const Reviewed& r, double share) {
 void tell_of_eager(const Reviewed& r) {
   if (r.cause != Cause::eager || r.runs < kHabit || !config::get().eager.get()) return;
   const Site set = config::set_at("LAZY_EAGER");
-  if (set.line() == 0) return;  // by the environment: whoever set it knows
-  give_hint("eager", set,
-            "LAZY_EAGER is on, set at " + lazy::to_string(set) + ": every op runs by itself, without fusing");
+  // Who sets it in the environment knows.
+  if (set.line() == 0 && config::get().hints != config::Hints::all) return;
+  give_hint("eager", set.line() ? set : r.site,
+            std::string("LAZY_EAGER is on, set ") +
+                (set.line() ? "at " + lazy::to_string(set) : std::string("in the environment")) +
+                ": every op runs by itself, without fusing");
+}
+
+/// Finds one thread where there is work for more.
+void tell_of_threads(const Reviewed& r, double share) {
+  if (r.runs < kLoop || share < kMuchOfTheTime || config::get().num_threads.get() != 1) return;
+  const Workers workers = backend_of(r.wanted.device, r.site).workers();
+  if (workers.threads != 1 || workers.processors < 2) return;
+  const Site set = config::set_at("LAZY_NUM_THREADS");
+  if (set.line() == 0 && config::get().hints != config::Hints::all) return;
+  int64_t largest = 0;
+  for (size_t v = 0; v < r.captured.values.size(); ++v)
+    if (r.captured.pending[v]) largest = std::max(largest, size_in_bytes(*r.captured.values[v]));
+  if (largest < kLargeBytes) return;
+  give_hint("one thread", set.line() ? set : r.site,
+            std::string("LAZY_NUM_THREADS is 1, set ") +
+                (set.line() ? "at " + lazy::to_string(set) : std::string("in the environment")) +
+                ", where the process may use " + std::to_string(workers.processors) +
+                " processors; flushes at " + lazy::to_string(r.site) + ", of values of " +
+                size_text(largest) + ", take " + std::to_string(std::lround(share * 100)) +
+                "% of the time");
 }
 
 /// Returns the node behind casts that are pending: a value's operands are no longer its own.
@@ -204,7 +228,7 @@ void tell_of_strides(const Reviewed& r) {
           std::string(event::name_of(r.program, s)) + " reads " + to_string(input.shape) + ", made at " +
               line_of(input) + " (" + size_text(size_in_bytes(input)) +
               "), across its memory at each run: contiguous() and eval() there, once, lets it be read in "
-              "order");
+              "order, which pays from the second run on");
     }
   }
 }
@@ -245,6 +269,7 @@ void review(const Reviewed& r) noexcept {
     if (second) return;
     note_makers(r);
     tell_of_eager(r);
+    tell_of_threads(r, share);
     tell_of_asking(r, share);
     tell_of_round_trips(r);
     tell_of_products(r);

@@ -50,6 +50,7 @@ Handle make_ready(BufferRef buffer, DType type, const Shape& shape, Device devic
   Node* n = make_node(Op::input, type, shape, site);
   n->device = device;
   n->buffer = std::move(buffer);
+  if (n->buffer) n->buffer->belongs(site);
   n->state.store(State::ready, std::memory_order_release);
   if (nan_origin::wanted()) [[unlikely]]
     nan_origin::forget(n);

@@ -10,6 +10,7 @@
 
 #include "jit/plan/names.hpp"
 #include "jit/plan/tiling/tile_group.hpp"
+#include "support/holdings.hpp"
 #include "support/lock.hpp"
 #include "support/metrics.hpp"
 #include "support/summarise.hpp"
@@ -268,6 +269,7 @@ void runs(Cause cause, const Site& site, const Backend& backend) {
 
 void flush(const FlushTimes& t, const FlushReport& r, Cause cause, const Site& site, const Program& p) {
   const profile::Ticks end = profile::now();
+  if (holdings::on()) holdings::sample();
   if (summarise::on())
     summarise::flushed({name_of(cause), site},
                        {t.start, end, r.hit, r.load_ns, r.compile_ns, p.nodes, r.miss});

@@ -92,7 +92,7 @@ class Run {
   /// their `words`. What it returns has the memory.
   std::vector<BufferRef> packed(const TileGroup& tile_group, uint64_t* words);
   /// Allocates memory for what is to be kept; null if there is none: that is no reason to fail.
-  BufferRef memory_to_keep(size_t bytes) noexcept;
+  BufferRef memory_to_keep(size_t bytes, const Step&) noexcept;
 
   // Tile groups (run_tile_groups.cpp).
   Planned& planned(const TileGroup& tile_group);
@@ -137,6 +137,9 @@ class Run {
                        std::vector<Reserve::Span>& together, std::vector<uint8_t>& scratch);
   void allocate(uint32_t slot);
   BufferRef memory_for(uint32_t slot, size_t bytes);
+  void make_arena();
+  /// Says that a slot's memory has the value of its line now.
+  void name_memory(uint32_t slot) noexcept;
   void donated(size_t bytes, bool initial);
   void initialise(const Step& s);
   /// Frees the memory of a slot after the last step that reads it.

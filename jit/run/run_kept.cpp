@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "jit/backend/kept_results.hpp"
+#include "jit/plan/names.hpp"
 #include "jit/run/execution.hpp"
 #include "support/config.hpp"
 #include "support/file_pages.hpp"
@@ -85,7 +86,7 @@ bool Run::take_kept(size_t i) {
   if (!there) {
     if (!claim) return false;
     for (size_t k = 0; k < s.made.size(); ++k)
-      if (!(kept.made[k] = memory_to_keep(bytes_of(s.made[k])))) return kept.made.clear(), false;
+      if (!(kept.made[k] = memory_to_keep(bytes_of(s.made[k]), s))) return kept.made.clear(), false;
   }
   for (size_t k = 0; k < s.made.size(); ++k) {
     buffers_[s.made[k]] = kept.made[k];
@@ -124,16 +125,18 @@ BufferRef Run::packed(const Step& s, const uint64_t* words, const FoldedOperands
   // is kept where it is used again.
   const bool second = file_pages::holds(from->data(), from->bytes());
   if (kept::ask({kept.words, kept.beside, nullptr, bytes, second}, {&made, 1}, claim) || !claim) return made;
-  if (!(made = memory_to_keep(bytes))) return {};
+  if (!(made = memory_to_keep(bytes, s))) return {};
   s.kernel->pack(words, made->data());
   file_pages::give_back(from->data(), from->bytes());
   claim.keep({&made, 1}, Stays::yes);
   return made;
 }
 
-BufferRef Run::memory_to_keep(size_t bytes) noexcept {
+BufferRef Run::memory_to_keep(size_t bytes, const Step& s) noexcept {
   try {
-    return BufferRef::allocate(backend_, bytes);
+    BufferRef made = BufferRef::allocate(backend_, bytes);
+    made->belongs(site_of(s, f_), "kept for later runs");
+    return made;
   } catch (...) { return {}; }
 }
 

@@ -19,6 +19,7 @@ void Run::make(uint32_t slot, size_t step) {
   if (what.donor_slot >= 0 && buffers_[static_cast<size_t>(what.donor_slot)]->writable()) {
     buffers_[slot] = std::move(buffers_[static_cast<size_t>(what.donor_slot)]);
     address_[slot] = address_[static_cast<size_t>(what.donor_slot)];
+    name_memory(slot);
     return donated(bytes_of(slot), s.initial == Initial::copy);
   } else if (takes_input(slot) && may_overwrite(step)) {
     reserve_after(step, slot);
@@ -26,6 +27,7 @@ void Run::make(uint32_t slot, size_t step) {
     note_overwritten(f_.donors[slot]);
     buffers_[slot] = donor->buffer;  // the dying input goes on reading it as well
     buffers_[slot]->forget_results();
+    name_memory(slot);
     donated(bytes_of(slot), s.initial == Initial::copy);
   } else {
     return allocate(slot);
@@ -58,7 +60,7 @@ void Run::reserve_after(size_t step, uint32_t slot) {
   has[slot] = bytes_of(slot);
   Reserve plan;
   plan.plan(p_, step, together, bytes, has);
-  if (arguments_.arena.bytes() && !arena_) arena_ = BufferRef::allocate(backend_, arguments_.arena.bytes());
+  if (arguments_.arena.bytes() && !arena_) make_arena();
   for (const Reserve::Fresh& f : plan.fresh()) {
     buffers_[f.slot] = memory_for(f.slot, f.bytes);
     address_[f.slot] = static_cast<char*>(buffers_[f.slot]->data());
@@ -90,7 +92,7 @@ void Run::reserve_scratch(size_t step, const std::vector<TileGroup>& tile_groups
 void Run::allocate(uint32_t slot) {
   Arena& arena = arguments_.arena;
   if (arena.has(slot)) {
-    if (!arena_) arena_ = BufferRef::allocate(backend_, arena.bytes());
+    if (!arena_) make_arena();
     buffers_[slot] = arena_;
     address_[slot] = static_cast<char*>(arena_->data()) + arena.offset(slot);
     return;
@@ -98,16 +100,27 @@ void Run::allocate(uint32_t slot) {
   const size_t bytes = bytes_of(slot);
   if (const uint32_t dead = reserve_.ancestor(slot);
       dead != kNone && buffers_[dead] && buffers_[dead]->bytes() >= bytes)
-    buffers_[slot] = std::move(buffers_[dead]);
+    buffers_[slot] = std::move(buffers_[dead]), name_memory(slot);
   else buffers_[slot] = memory_for(slot, bytes);
   address_[slot] = static_cast<char*>(buffers_[slot]->data());
   if (p_.slots[slot].workspace_of == kNone) arena.note(slot, bytes);
 }
 
+void Run::make_arena() {
+  arena_ = BufferRef::allocate(backend_, arguments_.arena.bytes());
+  arena_->belongs({}, "small values of runs");
+}
+
+void Run::name_memory(uint32_t slot) noexcept {
+  buffers_[slot]->belongs(f_.values[p_.slots[slot].node]->site);
+}
+
 /// Allocates a slot's memory; where there is none, the error says for what.
 BufferRef Run::memory_for(uint32_t slot, size_t bytes) {
   try {
-    return BufferRef::allocate(backend_, bytes);
+    BufferRef made = BufferRef::allocate(backend_, bytes);
+    made->belongs(f_.values[p_.slots[slot].node]->site);
+    return made;
   } catch (const DeviceError& e) {
     const Node& n = *f_.values[p_.slots[slot].node];
     throw DeviceError(std::string(e.what()) + " for " + name_of(n.op) + ", " + name_of(p_.slots[slot].dtype) +

@@ -22,6 +22,7 @@ void Run::allocate_scratch(const Blocks& blocks) {
   if (scratch_ && scratch_->bytes() >= bytes) return;
   scratch_.reset();
   scratch_ = BufferRef::allocate(backend_, bytes);
+  scratch_->belongs({}, "scratch of tile groups");
 }
 
 bool Run::make_outer(const TileGroup& tile_group) {

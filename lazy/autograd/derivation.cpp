@@ -1,13 +1,19 @@
 #include "lazy/autograd/derivation.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
+#include <string>
 
 #include "jit/calls/call.hpp"
 #include "lazy/autograd/backward.hpp"
 #include "lazy/autograd/rules.hpp"
 #include "lazy/core/build.hpp"
+#include "support/config.hpp"
+#include "support/first_time.hpp"
 #include "support/lock.hpp"
+#include "support/log.hpp"
+#include "support/log_fields.hpp"
 
 namespace lazy::detail {
 namespace {
@@ -172,8 +178,46 @@ Leaf* make_leaf(const Handle& h, bool variable) {
   return l;
 }
 
+namespace {
+
+/// Returns the sum that this op of one line adds to; null if it does not go on with one.
+const Derivation* total_before(const RecordedOp& t) {
+  if (const Op* const op = std::get_if<Op>(&t.what); !op || *op != Op::add) return nullptr;
+  for (const Handle& h : t.operands)
+    if (const Derivation* const d = derivation(h); d && numel(h->shape) == 1)
+      if (const Op* const op = std::get_if<Op>(&d->recorded.what);
+          op && *op == Op::add && std::memcmp(&d->recorded.site, &t.site, sizeof(Site)) == 0)
+        return d;
+  return nullptr;
+}
+
+/// Says that a total of so many losses died without having been differentiated.
+void tell_of_total(uint32_t parts, const Site& s) noexcept {
+  try {
+    if (config::get().hints == config::Hints::off || !is_first_time("total", s)) return;
+    logging::hint("the total at " + lazy::to_string(s) + " kept how each of its " + std::to_string(parts) +
+                      " parts was computed, with the values for its gradient, and was never differentiated: "
+                      "add up detach()ed values, or compute them in a scope with a no_grad",
+                  logging::Fields().at(s).add("hint", "total"));
+  } catch (...) {}  // no memory for advice
+}
+
+}  // namespace
+
 Derivation::Derivation(RecordedOp&& t)
-    : Tracked(false), number(derivations.fetch_add(1, std::memory_order_relaxed)), recorded(std::move(t)) {}
+    : Tracked(false),
+      number(derivations.fetch_add(1, std::memory_order_relaxed)),
+      recorded(std::move(t)),
+      parts_of_total_([&] {
+        const Derivation* const before = total_before(recorded);
+        return before ? std::max(before->parts_of_total_, 1u) + 1 : 0;
+      }()) {}
+
+Derivation::~Derivation() {
+  constexpr uint32_t kMany = 64;
+  if (parts_of_total_ >= kMany && !(state_.load(std::memory_order_relaxed) & (kSpent | kVisited)))
+    tell_of_total(parts_of_total_, recorded.site);
+}
 
 void Derivation::attach(RecordedOp&& t, std::span<const Handle> results) {
   auto* const d = new Derivation(std::move(t));
@@ -223,18 +267,19 @@ std::vector<Handle> Derivation::results() {
 
 bool Derivation::pin() noexcept {
   add_reference();
+  state_.fetch_or(kVisited, std::memory_order_relaxed);
   if (!(state_.fetch_add(1, std::memory_order_acquire) & kSpent)) return true;
   unpin();
   return false;
 }
 
 void Derivation::unpin() noexcept {
-  if ((state_.fetch_sub(1, std::memory_order_acq_rel) & ~kGivenUp) == (kSpent | 1)) give_up();
+  if ((state_.fetch_sub(1, std::memory_order_acq_rel) & ~(kGivenUp | kVisited)) == (kSpent | 1)) give_up();
   release();
 }
 
 void Derivation::spend() noexcept {
-  if (state_.fetch_or(kSpent, std::memory_order_acq_rel) == 0) give_up();
+  if ((state_.fetch_or(kSpent, std::memory_order_acq_rel) & ~kVisited) == 0) give_up();
 }
 
 void Derivation::give_up() noexcept {

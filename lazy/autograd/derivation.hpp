@@ -103,12 +103,17 @@ class Derivation final : public Tracked {
   const uint64_t number;  // later ones have higher numbers
   RecordedOp recorded;
 
+ protected:
+  ~Derivation() override;
+
  private:
   explicit Derivation(RecordedOp&&);
   void give_up() noexcept;
 
-  static constexpr uint32_t kSpent = 1u << 31, kGivenUp = 1u << 30;
+  static constexpr uint32_t kSpent = 1u << 31, kGivenUp = 1u << 30, kVisited = 1u << 29;
   std::atomic<uint32_t> state_{0};  // how many have it pinned, and those bits
+  // Of a sum of one element to which its line adds up: how many it is of. Else 0.
+  const uint32_t parts_of_total_;
   struct Result {
     jit::Node* node;  // null: dead, or it has another derivation
     Handle kept;      // the same value where a rule may read it after that

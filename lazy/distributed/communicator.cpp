@@ -28,6 +28,7 @@ constexpr profile::Kind kExchange{nullptr,
                                   {{{"kind", profile::Type::text},
                                     {"exchange", profile::Type::integer},
                                     {"elements", profile::Type::integer},
+                                    {"bytes", profile::Type::integer},
                                     {"at", profile::Type::text}}}};
 
 /// Returns what ranks have in common that are at one collective, in 53 bits, which JSON keeps.
@@ -206,6 +207,7 @@ Communicator::Flight::Flight(Communicator& all, Announcement& own, const std::ve
         std::memcpy(s.line, own.line, sizeof own.line);
         all.waits_for_ = pair ? std::vector<int>{other} : members;
         std::erase(all.waits_for_, all.rank());
+        all.latecomers_.begins(all.rank(), all.size(), own.line);
         return all.recorder_.begin(own);
       }()),
       exceptions_(std::uncaught_exceptions()),
@@ -219,10 +221,13 @@ Communicator::Flight::~Flight() {
     all_.status_.waits = 0;
     all_.waits_for_.clear();
     all_.unheard_.clear();
+    all_.latecomers_.ends();
   }
   if (start_)
     profile::put(kExchange, start_, profile::now(), name_of(static_cast<Kind>(own_.kind)), common_,
-                 static_cast<int64_t>(own_.elements), profile::intern(own_.line));
+                 static_cast<int64_t>(own_.elements),
+                 static_cast<int64_t>(own_.elements * size_of(static_cast<DType>(own_.dtype))),
+                 profile::intern(own_.line));
   const uint64_t ns = all_.recorder_.end(number_, good);
   metric::add(MetricCounter::collectives);
   if (logging::enabled(logging::Channel::comm))
@@ -298,7 +303,7 @@ void Communicator::guarded(const Announcement& own, std::vector<int> awaited,
     {
       const std::lock_guard lock(mutex_);
       last_of_[from] = theirs;
-      std::erase(unheard_, from);
+      if (std::erase(unheard_, from) > 0 && unheard_.empty()) latecomers_.came(from);
     }
     if (agree(own, theirs)) return;
     differ = true;

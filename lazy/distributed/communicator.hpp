@@ -13,6 +13,7 @@
 #include "lazy/distributed/engines/engine.hpp"
 #include "lazy/distributed/flight_recorder.hpp"
 #include "lazy/distributed/in_order.hpp"
+#include "lazy/distributed/latecomers.hpp"
 #include "support/profile.hpp"
 
 namespace lazy::distributed::detail {
@@ -137,6 +138,7 @@ class Communicator {
   std::map<int, Announcement> last_of_;  // by rank: what came last
   std::vector<int> waits_for_;
   std::vector<int> unheard_;  // of an exchange: who has not announced itself yet, the first awaited first
+  Latecomers latecomers_;
   std::map<uint64_t, std::unique_ptr<Collective>> flying_;
   std::map<uint64_t, WorkMemory> memory_;    // of these
   std::map<const void*, uint64_t> tickets_;  // numbers of these, by where they lie

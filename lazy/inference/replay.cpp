@@ -19,8 +19,10 @@
 #include "lazy/inference/reads.hpp"
 #include "lazy/nn/functional/winograd.hpp"
 #include "support/config.hpp"
+#include "support/first_time.hpp"
 #include "support/lock.hpp"
 #include "support/log.hpp"
+#include "support/log_fields.hpp"
 
 namespace lazy::detail {
 /// Holds the graph of one call, and what it was recorded with.
@@ -157,15 +159,17 @@ struct Replayer::All {
   std::atomic<bool> by_modes{true};
   std::atomic<bool> tries_ways{false};  // images are computed with in each Way once
   Mutex recording;                      // one thread at a time records
+  uint64_t dropped = 0;                 // plans, for want of room; under `recording`
 
   std::shared_ptr<const Plans> known() {
     const Hold hold(lock);
     if (!hold.intact()) std::construct_at(&plans, std::make_shared<Plans>());
     return plans;
   }
-  void keep(std::shared_ptr<Plan> p) {
+  void keep(std::shared_ptr<Plan> p, const Site& s) {
     const auto before = known();
     auto all = std::make_shared<Plans>(*before);
+    if (all->size() >= most.load(std::memory_order_relaxed) && ++dropped == 2 * most) tell_of_shapes(s);
     while (all->size() >= most.load(std::memory_order_relaxed))
       all->erase(std::min_element(all->begin(), all->end(), [](const auto& a, const auto& b) {
         return a->used.load() < b->used.load();
@@ -174,6 +178,20 @@ struct Replayer::All {
     std::shared_ptr<const Plans> old = std::move(all);
     const Hold hold(lock);
     plans.swap(old);
+  }
+
+  /// Says that there are more shapes than are kept.
+  void tell_of_shapes(const Site& s) const {
+    const size_t kept = most.load(std::memory_order_relaxed);
+    const uint64_t calls = now.load(std::memory_order_relaxed) + 1;
+    // Where most calls find what was recorded, a shape that comes now and then is no matter.
+    if (dropped * 2 < calls || !is_first_time("shapes", s)) return;
+    logging::hint("the call at " + lazy::to_string(s) + " has had inputs of " +
+                      std::to_string(dropped + kept) + " shapes in " + std::to_string(calls) +
+                      " calls, of which " + std::to_string(kept) +
+                      " are kept, so most calls record anew: pad inputs to a few shapes, or keep more (of "
+                      "a session: .shapes)",
+                  logging::Fields().at(s).add("hint", "shapes"));
   }
 
   /// Returns the plan for these inputs, null if there is none; then `nodes` has what it runs with.
@@ -351,7 +369,7 @@ void Replayer::call(std::span<const Replayed* const> arguments, ReplayResults& r
     known = all_->known();
     plan = all_->find(*known, settings, arguments, nodes, s);  // another thread may have been faster
     if (!plan) {
-      all_->keep(all_->record_fastest(settings, arguments, nodes, s));
+      all_->keep(all_->record_fastest(settings, arguments, nodes, s), s);
       known = all_->known();
       plan = all_->find(*known, settings, arguments, nodes, s);
       if (!plan) return all_->as_ever(arguments, results, s);

@@ -18,6 +18,7 @@
 #include "jit/graph/record.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/unchanging.hpp"
+#include "lazy/io/reopened.hpp"
 #include "lazy/ops/creation.hpp"
 #include "support/file_pages.hpp"
 
@@ -154,6 +155,7 @@ std::optional<FileBytes> open_file_if_any(const char* op, const std::string& pat
   if (::fstat(open.fd, &status) != 0) cannot(op, "read", path, text_of(errno), s);
   if (S_ISDIR(status.st_mode)) cannot(op, "read", path, text_of(EISDIR), s);
   const size_t size = S_ISREG(status.st_mode) ? static_cast<size_t>(status.st_size) : 0;
+  note_opened(op, path, size, status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec, s);
   if (size > 0 && access == Access::mapped) {
     void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, open.fd, 0);
     if (at == MAP_FAILED) cannot(op, "map", path, text_of(errno), s);

@@ -28,7 +28,7 @@ void Optimizer::add_parameters(const ParameterList& parameters, const Site& s) {
     if (!there.insert(item.parameter.get()).second)
       detail::fail<Error>(name_, "parameter " + name + " is there twice", s);
     if (!names.insert(name).second) detail::fail<Error>(name_, "the name " + name + " is there twice", s);
-    added.push_back({name, item.parameter, groups_, {}, {}});
+    added.push_back({name, item.parameter, groups_, {}, {}, false, steps_ > 0});
   }
   held_.insert(held_.end(), added.begin(), added.end());
   initial_lrs_.push_back(std::nan(""));
@@ -63,6 +63,23 @@ void Optimizer::tell_of_sums(const Parameter& first, const Site& s) {
             "last " +
             std::to_string(kCertain) + " steps",
         logging::Fields().at(s).add("hint", "zero_grad"));
+}
+
+void Optimizer::tell_of_untrained(const Site& s) const {
+  std::vector<const Held*> without;
+  for (const Held& h : held_)
+    if (!h.had_gradient && !h.added_later && h.parameter->requires_grad(s)) without.push_back(&h);
+  if (without.empty() || !is_first_time("no gradient", s)) return;
+  std::string names = without[0]->name;
+  constexpr size_t kShown = 3;
+  for (size_t i = 1; i < std::min(without.size(), kShown); ++i) names += ", " + without[i]->name;
+  if (without.size() > kShown) names += ", ...";
+  logging::hint(std::string(name_) + ": " + std::to_string(without.size()) + " of " +
+                    std::to_string(held_.size()) + " parameters (" + names +
+                    ") never had a gradient in the " + std::to_string(kStepsToTell) + " steps of step() at " +
+                    to_string(s) +
+                    ": the loss does not depend on them; requires_grad_(false) says that it is meant",
+                logging::Fields().at(s).add("hint", "no_gradient"));
 }
 
 // Updates of one kind record the same ops with the same numbers. What is one kind follows from steps and
@@ -133,6 +150,7 @@ void Optimizer::step_if(const StepCondition& condition, const Site& s) {
       detail::fail<Error>(name_, "parameter " + h.name + " is frozen: inference::thaw() the model first", s);
     const Tensor gradient = p->grad(s);
     if (!gradient.defined()) continue;
+    h.had_gradient = true;
     if (!any) tell_of_sums(*p, s);
     any = true;
     const FloatMode mode;
@@ -168,6 +186,7 @@ void Optimizer::step_if(const StepCondition& condition, const Site& s) {
     replaced.by = node_of(*p);
   }
   if (!any) tell_no_gradient(s);
+  else if (++steps_ == kStepsToTell) tell_of_untrained(s);
 }
 
 void Optimizer::update(Update& u, size_t) const { u.fail<Error>("has no update of one parameter"); }

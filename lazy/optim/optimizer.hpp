@@ -122,6 +122,8 @@ class Optimizer : private Revocable {
     size_t group;
     ParameterState state;
     std::vector<Replaced> replaced;  // by the steps since the parameter last had a value, in order
+    bool had_gradient = false;       // in a step
+    bool added_later = false;        // than the first step
   };
 
   explicit Optimizer(const char* name) : name_(name) {}
@@ -164,6 +166,10 @@ class Optimizer : private Revocable {
   const char* name_;
   /// Tells if gradients are never set to zero between steps.
   void tell_of_sums(const Parameter& first, const Site& s);
+  /// Says which parameters have never had a gradient, after kStepsToTell steps.
+  void tell_of_untrained(const Site& s) const;
+  static constexpr uint32_t kStepsToTell = 64;
+  uint32_t steps_ = 0;  // in which any parameter had a gradient
   uint32_t additions_ = 0,
            summing_steps_ = 0;  // of the first gradient, at the latest step; steps that it grew
   bool told_no_gradient_ = false;

@@ -103,6 +103,7 @@ std::vector<ExchangeRow> exchange_rows(const Trace& t) {
     ExchangeRow& r = rows[{x.kind, x.at}];
     r.kind = x.kind, r.at = x.at;
     r.elements += static_cast<double>(x.elements);
+    r.bytes += static_cast<double>(x.bytes);
     r.ranks.resize(t.ranks.size());
     add(r.all, x, t.ranks.size());
     add(r.ranks[static_cast<size_t>(x.rank)], x, t.ranks.size());
@@ -112,6 +113,7 @@ std::vector<ExchangeRow> exchange_rows(const Trace& t) {
   for (auto& [of, r] : rows) {
     r.exchanges = static_cast<int64_t>(numbers[of].size());
     r.elements /= static_cast<double>(r.all.parts);
+    r.bytes /= static_cast<double>(r.all.parts);
     all.push_back(std::move(r));
   }
   std::stable_sort(all.begin(), all.end(),
@@ -127,7 +129,8 @@ std::string exchanges_text(const Trace& t) {
     std::snprintf(elements, sizeof elements, " of %.6g element%s", r.elements, r.elements == 1 ? "" : "s");
     text += name[static_cast<size_t>(r.at)] + " " + name[static_cast<size_t>(r.kind)] + ": " +
             lazy::text::counted(static_cast<uint64_t>(r.exchanges), "exchange") +
-            (r.elements > 0 ? elements : "") + ", " + sums_text(t, r.all) + "\n";
+            (r.elements > 0 ? elements : "") +
+            (r.bytes > 0 ? " (" + lazy::text::human_size(static_cast<uint64_t>(r.bytes)) + ")" : "") + ", " + sums_text(t, r.all) + "\n";
     for (size_t i = 0; t.ranks.size() > 1 && i < r.ranks.size(); ++i)
       if (r.ranks[i].parts) text += "  " + t.ranks[i] + ": " + sums_text(t, r.ranks[i]) + "\n";
   }
@@ -154,7 +157,8 @@ ordered_json exchanges_json(const Trace& t, double scale, const std::string& uni
     ordered_json row{{"kind", name[static_cast<size_t>(r.kind)]},
                      {"at", name[static_cast<size_t>(r.at)]},
                      {"exchanges", r.exchanges},
-                     {"elements", r.elements}};
+                     {"elements", r.elements},
+                     {"bytes", r.bytes}};
     row.update(sums(r.all));
     ordered_json ranks = ordered_json::array();
     for (size_t i = 0; known && i < r.ranks.size(); ++i) {

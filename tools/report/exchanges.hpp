@@ -19,7 +19,7 @@ struct ExchangeSums {
 struct ExchangeRow {
   int kind = 0, at = 0;
   int64_t exchanges = 0;
-  double elements = 0;              // of a rank, in one exchange, on average
+  double elements = 0, bytes = 0;   // of a rank, in one exchange, on average
   ExchangeSums all;                 // of all ranks
   std::vector<ExchangeSums> ranks;  // by rank
 };

@@ -63,12 +63,16 @@ int main(int argc, char** argv) {
     if (text || json) {
       const lazy::Summary summary = report::summary_of(trace);
       if (text) {
-        write("-", to_string(summary) + report::exchanges_text(trace));
+        write("-", to_string(summary) + report::exchanges_text(trace) + report::memory_text(trace));
         return kDone;
       }
       std::string object = to_json(summary);
+      const auto add = [&](const char* name, const std::string& value) {
+        object.replace(object.rfind('}'), 1, ", \"" + std::string(name) + "\": " + value + "}");
+      };
       if (const auto exchanges = report::exchanges_json(trace, 1e-3, "_ms"); !exchanges.empty())
-        object.replace(object.rfind('}'), 1, ", \"exchanges\": " + exchanges.dump() + "}");
+        add("exchanges", exchanges.dump());
+      if (const auto memory = report::memory_summary(trace); !memory.is_null()) add("memory", memory.dump());
       write("-", object);
       return kDone;
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "exchanges.hpp"
+#include "memory.hpp"
 #include "page_files.hpp"  // made from page/ by embed.cmake
 #include "sums.hpp"
 
@@ -94,7 +95,8 @@ json exchanges_json(const std::vector<Exchange>& exchanges) {
                  column("name", [](const Exchange& x) { return x.kind; }),
                  column("at", [](const Exchange& x) { return x.at; }),
                  column("number", [](const Exchange& x) { return x.number; }),
-                 column("elements", [](const Exchange& x) { return x.elements; }));
+                 column("elements", [](const Exchange& x) { return x.elements; }),
+                 column("bytes", [](const Exchange& x) { return x.bytes; }));
 }
 
 /// Returns for each thread its rank's index in Trace::ranks, -1 where that is of no rank with exchanges.
@@ -109,24 +111,6 @@ json ranks_of_threads(const Trace& t) {
     if (const auto at = of_process.find(t.processes[i]); ranks[i] < 0 && at != of_process.end())
       ranks[i] = at->second;
   return ranks;
-}
-
-/// Returns at most `most` samples that still touch every peak: the highest and the last of each stretch.
-json memory_json(const std::vector<Sample>& samples, size_t most) {
-  const size_t stretch = std::max<size_t>(1, 2 * samples.size() / most);
-  json at = json::array(), bytes = json::array();
-  const auto add = [&](const Sample& s) {
-    at.push_back(rounded(s.at));
-    bytes.push_back(s.value);
-  };
-  for (size_t i = 0; i < samples.size(); i += stretch) {
-    const auto first = samples.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto last = samples.begin() + static_cast<std::ptrdiff_t>(std::min(i + stretch, samples.size()));
-    const auto top = std::max_element(first, last, [](auto& a, auto& b) { return a.value < b.value; });
-    add(*top);
-    if (top != last - 1) add(*(last - 1));
-  }
-  return {{"at", at}, {"bytes", bytes}};
 }
 
 /// Replaces every `mark`; there must be one.
@@ -154,7 +138,6 @@ std::string for_script(std::string s) {
 std::string make_page(const Trace& t, const std::string& title, size_t most_spans, const Against* against) {
   const std::vector<Span> shown = longest(t.spans, most_spans);
   const std::vector<Exchange> exchanges = longest(t.exchanges, most_spans);
-  constexpr size_t kMemorySamples = 4000;
   json data = {
       {"title", title},
       {"duration", t.duration},
@@ -177,7 +160,7 @@ std::string make_page(const Trace& t, const std::string& title, size_t most_span
                          column("was", [](const GuardFailure& g) { return g.was; }),
                          column("now", [](const GuardFailure& g) { return g.now; }),
                          column("program", [](const GuardFailure& g) { return g.program; }))},
-      {"memory", memory_json(t.memory, kMemorySamples)},
+      {"memory", memory_json(t)},
       {"programs", t.programs},
       {"phases", json::object()},
       {"strings", t.strings.all()},

@@ -33,7 +33,7 @@ nlohmann::json sums_of(const Trace& t, const std::string& title) {
       l->in_kernels += k.total;
     }
   double peak = 0;
-  for (const Sample& s : t.memory) peak = std::max(peak, s.value);
+  for (const Sample& s : t.memory.total) peak = std::max(peak, s.value);
   const auto json_of = [](const OfLine& l) {
     return nlohmann::json{{"flushes", l.flushes},     {"compiled", l.compiled},
                           {"launches", l.launches},   {"in_flushes", l.in_flushes},

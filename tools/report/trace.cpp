@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "exchanges.hpp"
+#include "memory.hpp"
 
 namespace report {
 namespace {
@@ -57,8 +58,7 @@ class Reader {
   void finish() {
     nest();
     join_exchanges(t_);
-    std::sort(t_.memory.begin(), t_.memory.end(),
-              [](const Sample& a, const Sample& b) { return a.at < b.at; });
+    sort_memory(t_);
   }
 
  private:
@@ -108,6 +108,7 @@ class Reader {
     x.at = t_.strings.of(text(args, "at"));
     x.number = integer(args, "exchange");
     x.elements = integer(args, "elements");
+    x.bytes = integer(args, "bytes");
     t_.exchanges.push_back(x);
   }
   int flush(const Span& s, const json& args, bool failed) {
@@ -151,7 +152,11 @@ class Reader {
     return known->second;
   }
   void counter(const json& e, const json& args) {
-    if (text(e, "name") == "memory") t_.memory.push_back({number(e, "ts"), number(args, "bytes")});
+    const std::string category = text(e, "cat");
+    if (category != "memory" && category != "held") return;
+    Memory& m = t_.memories[integer(e, "pid")];
+    auto& samples = category == "memory" ? m.total : m.held[t_.strings.of(text(e, "name"))];
+    samples.push_back({number(e, "ts"), number(args, "bytes")});
   }
   void instant(const json& e, const json& args) {
     const std::string name = text(e, "name");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace report {
@@ -65,7 +66,7 @@ struct Exchange {
   int awaited = -1;   // the rank that came last; its own: it waited for none; -1: the trace is of one rank
   int thread = 0, kind = 0, at = 0;
   int64_t number = 0;  // common to all parts of an exchange
-  int64_t elements = 0;
+  int64_t elements = 0, bytes = 0;  // of the rank
 };
 
 struct GuardFailure {
@@ -76,6 +77,12 @@ struct GuardFailure {
 
 struct Sample {
   double at = 0, value = 0;
+};
+
+/// Describes the memory of one process over time, in bytes.
+struct Memory {
+  std::vector<Sample> total;
+  std::map<int, std::vector<Sample>> held;  // by the holder's name (support/holdings.hpp)
 };
 
 struct Trace {
@@ -89,7 +96,10 @@ struct Trace {
   std::vector<std::string> ranks;   // that exchanged; of a trace of one rank: one, with no name
   std::vector<Kernel> kernels;
   std::vector<GuardFailure> guards;
-  std::vector<Sample> memory;
+  Memory memory;                                         // of the process that had the most
+  std::string memory_of;                                 // its name: "rank 2"; empty: there is one process
+  std::vector<std::pair<int64_t, double>> memory_peaks;  // of each rank
+  std::map<int64_t, Memory> memories;                    // while it is read: by process
   std::vector<nlohmann::json> programs;
   std::map<std::string, std::pair<int64_t, double>> phases;  // of flushes and compiles: number and time
   nlohmann::json machine;                                    // null: not in the trace

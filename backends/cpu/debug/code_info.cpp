@@ -4,6 +4,7 @@
 
 #include "backends/cpu/debug/gdb_jit.hpp"
 #include "backends/cpu/debug/perf.hpp"
+#include "backends/cpu/debug/vtune.hpp"
 #include "support/config.hpp"
 
 namespace lazy::cpu_backend {
@@ -25,6 +26,7 @@ void announce(const CodeInfo& info) {
     case config::PerfMap::jitdump: write_jitdump(info); break;
   }
   if (c.gdb) register_with_gdb(info);
+  notify_vtune(info);
 }
 
 void withdraw(const void* start) noexcept { unregister_with_gdb(start); }

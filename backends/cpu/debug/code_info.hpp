@@ -16,7 +16,7 @@ struct CodeInfo {
 /// Describes a kernel with this name that comes from the line `at`, "path/main.cpp:14".
 CodeInfo code_info(const void* start, size_t size, const std::string& name, const std::string& at);
 
-/// Informs those that the settings name: perf (LAZY_PERF_MAP) and GDB (LAZY_GDB).
+/// Informs those that the settings name, perf (LAZY_PERF_MAP) and GDB (LAZY_GDB), and VTune.
 void announce(const CodeInfo&);
 /// Informs them that the code at `start` is removed.
 void withdraw(const void* start) noexcept;

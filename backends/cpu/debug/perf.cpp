@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "backends/cpu/debug/byte_writer.hpp"
+#include "backends/cpu/debug/unwind.hpp"
 #include "support/config.hpp"
 #include "support/files.hpp"
 #include "support/lock.hpp"
@@ -48,7 +49,7 @@ uint64_t monotonic_ns() {
 }
 
 constexpr uint32_t kMagic = 0x4A695444, kVersion = 1;  // "JiTD"
-enum Record : uint32_t { kCodeLoad = 0, kDebugInfo = 2 };
+enum Record : uint32_t { kCodeLoad = 0, kDebugInfo = 2, kUnwindingInfo = 4 };
 
 std::unique_ptr<files::Output> open_file(const std::string& path, int flags) {
   auto file = std::make_unique<files::Output>(path, flags);
@@ -119,6 +120,15 @@ void write_jitdump(const CodeInfo& info) {
     for (const uint64_t at : {address, address + info.size})  // perf extends a line to the next entry
       lines.u64(at).u32(static_cast<uint32_t>(info.line)).u32(0).text(info.file);
     append(*file, kDebugInfo, time, lines);
+  }
+  // perf writes an object file for the kernel, in which the section follows the code.
+  const size_t behind = (info.size + 7) / 8 * 8;
+  if (const std::string frame = eh_frame(info, behind); !frame.empty()) {  // of the code that is loaded next
+    const std::string header = eh_frame_header(frame.size(), behind);
+    ByteWriter unwinding;
+    unwinding.u64(frame.size() + header.size()).u64(header.size()).u64(0);
+    unwinding.raw(frame).raw(header).align(8);
+    append(*file, kUnwindingInfo, time, unwinding);
   }
   ByteWriter load;
   load.u32(static_cast<uint32_t>(::getpid())).u32(static_cast<uint32_t>(::syscall(SYS_gettid)));

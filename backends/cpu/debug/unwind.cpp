@@ -100,25 +100,38 @@ std::string rows(std::string_view code, const Keeping& keeping) {
 
 }  // namespace
 
-std::string eh_frame(const CodeInfo& info) {
+std::string eh_frame(const CodeInfo& info, size_t behind) {
   const std::string_view code(static_cast<const char*>(info.start), info.size);
   const Keeping keeping = keeping_of(code);
   if (!code.starts_with(kPushes) || keeping.length == 0) return {};
+  constexpr unsigned kAbsolute = 0x00, kRelative = 0x1b;  // relative to the place of the address, 4 bytes
   ByteWriter out;
   const auto finish = [&](size_t start) {  // adds the length before, and padding of no-ops after
     out.align(8);
     out.patch32(start, out.size() - start - 4);
   };
   const size_t common = out.size();
-  out.u32(0).u32(0).u8(1).text("zR").uleb(1).sleb(-8).uleb(kReturnAddress).uleb(1).u8(0);  // addresses are
-                                                                                           // absolute
+  out.u32(0).u32(0).u8(1).text("zR").uleb(1).sleb(-8).uleb(kReturnAddress).uleb(1);
+  out.u8(behind ? kRelative : kAbsolute);
   out.u8(kDefCfa).uleb(kRsp).uleb(8).u8(kOffset + kReturnAddress).uleb(1);
   finish(common);
   const size_t entry = out.size();
   out.u32(0).u32(entry + 4 - common);
-  out.u64(reinterpret_cast<uint64_t>(info.start)).u64(info.size).uleb(0).raw(rows(code, keeping));
+  if (behind) out.u32(0 - (behind + out.size())).u32(info.size);
+  else out.u64(reinterpret_cast<uint64_t>(info.start)).u64(info.size);
+  out.uleb(0).raw(rows(code, keeping));
   finish(entry);
   out.u32(0);
+  return out.bytes();
+}
+
+std::string eh_frame_header(size_t frame_bytes, size_t behind) {
+  constexpr unsigned kRelative = 0x1b, kCount = 0x03, kTable = 0x3b;  // to its place; u32; to the header
+  constexpr uint64_t kEntry = 24;                                     // where eh_frame()'s only entry begins
+  ByteWriter out;
+  out.u8(1).u8(kRelative).u8(kCount).u8(kTable);
+  out.u32(0 - (frame_bytes + out.size()));
+  out.u32(1).u32(0 - (behind + frame_bytes)).u32(0 - (frame_bytes - kEntry));
   return out.bytes();
 }
 

@@ -174,6 +174,18 @@ BOOST_AUTO_TEST_CASE(the_jitdump_parses) {
   }
   BOOST_TEST(b.at() == 40u + lines_size);
 
+  const size_t unwinding_at = b.at();
+  BOOST_TEST(b.take<uint32_t>() == 4u);  // record of how to unwind the code that follows
+  const uint32_t unwinding_size = b.take<uint32_t>();
+  b.take<uint64_t>();
+  const uint64_t frame_and_header = b.take<uint64_t>(), header = b.take<uint64_t>();
+  BOOST_TEST(b.take<uint64_t>() == 0u);  // bytes of it that are mapped behind the code
+  BOOST_TEST(header == 20u);
+  const auto frame = b.raw(frame_and_header - header);
+  BOOST_TEST(frame.substr(9, 2) == "zR");
+  BOOST_TEST(b.raw(header).starts_with("\x01\x1b\x03\x3b"));
+  b.raw(unwinding_at + unwinding_size - b.at());  // padding
+
   const size_t load_at = b.at();
   BOOST_TEST(b.take<uint32_t>() == 0u);  // record of code
   const uint32_t load_size = b.take<uint32_t>();

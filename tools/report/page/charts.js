@@ -21,10 +21,11 @@ function makeTiles() {
     (data.left_out ? " · " + plain(data.left_out) + " of the shortest spans left out" : "");
 }
 
+// Draws memory over time: the area is all of it, bands are what the largest holders have, the last one all others.
 function makeMemory() {
-  const { at, bytes: b } = data.memory, W = 640, H = 220, left = 62, bottom = 22;
+  const { at, bytes: b, bands, holders, peaks, of } = data.memory, W = 640, H = 220, left = 62, bottom = 22;
   const top = Math.max(b.reduce((x, y) => Math.max(x, y), 0), 1), end = Math.max(data.duration, 1), start = at.length ? Math.min(at[0], end * 0.9) : 0;
-  byId("memory-peak").textContent = "at most " + bytes(top) + (data.of_ranks ? " on rank 0" : "");
+  byId("memory-peak").textContent = "at most " + bytes(top) + (of ? " on " + of : "");
   const x = (t) => left + ((t - start) / (end - start)) * (W - left - 4), y = (v) => 8 + (1 - v / (top * 1.06)) * (H - bottom - 8);
   const chart = svg("svg", { class: "chart", viewBox: `0 0 ${W} ${H}` });
   for (let k = 0; k <= 4; ++k) {
@@ -33,13 +34,43 @@ function makeMemory() {
     chart.append(svg("text", { x: left - 8, y: y(v) + 4, "text-anchor": "end" }, bytes(Math.round(v))));
   }
   for (let k = 0; k <= 3; ++k) chart.append(svg("text", { x: left + (k / 3) * (W - left - 40), y: H - 4 }, duration(start + ((end - start) * k) / 3)));
-  let path = `M${left},${y(0)}`, last = 0;
-  for (let i = 0; i < at.length; ++i) {
-    path += `L${x(at[i]).toFixed(1)},${y(last).toFixed(1)}L${x(at[i]).toFixed(1)},${y(b[i]).toFixed(1)}`;
-    last = b[i];
-  }
-  chart.append(svg("path", { class: "area", d: path + `L${x(end)},${y(last)}L${x(end)},${y(0)}` }));
-  byId("memory").append(chart);
+  // Returns points of a line that keeps each value until the next one.
+  const steps = (times, values) => {
+    let path = "", last = 0;
+    times.forEach((t, i) => {
+      path += `L${x(Math.max(t, start)).toFixed(1)},${y(last).toFixed(1)}L${x(Math.max(t, start)).toFixed(1)},${y(values[i]).toFixed(1)}`;
+      last = values[i];
+    });
+    return path + `L${x(end)},${y(last)}`;
+  };
+  chart.append(svg("path", { class: "area", d: `M${left},${y(0)}` + steps(at, b) + `L${x(end)},${y(0)}` }));
+  const sums = bands.at.map(() => 0), drawn = [], legend = element("div", { class: "legend" });
+  const names = bands.names.map(text).concat(holders.length > bands.names.length ? ["other lines"] : []);
+  names.forEach((name, k) => {
+    bands.at.forEach((_, i) => (sums[i] += bands.bytes[k][i]));
+    const band = svg("path", { class: "band", d: `M${left},${y(0)}` + steps(bands.at, sums) + `L${x(end)},${y(0)}` });
+    band.append(svg("title", {}, name));
+    band.style.fill = `var(--band-${k})`;
+    drawn.unshift(band);
+    const mark = element("i");
+    mark.style.background = `var(--band-${k})`;
+    legend.append(element("span", {}, mark, document.createTextNode(name)));
+  });
+  chart.append(...drawn);
+  byId("memory").append(chart, legend);
+  if (peaks.length > 1) byId("memory").append(element("div", { class: "muted hint", textContent: "At most: " + peaks.map((p) => "rank " + p.rank + " " + bytes(p.bytes)).join(", ") + "." }));
+  if (!holders.length) return null;
+  const box = element("div", { class: "table" }), h = (r) => holders[r];
+  box.id = "holders";
+  byId("memory").append(element("h3", { textContent: "Who held it, when it was most, at " + duration(data.memory.peak_at) }), box);
+  const table = new Table(box, [
+    { title: "line", width: "minmax(150px, 2fr)", value: (r) => text(h(r).name), show: (r) => text(h(r).name) },
+    { title: "then", width: "76px", value: (r) => h(r).at_peak, show: (r) => bytes(h(r).at_peak), tip: "when all held most together", right: true },
+    { title: "most", width: "76px", value: (r) => h(r).most, show: (r) => bytes(h(r).most), tip: "at any time", right: true },
+    { title: "at the end", width: "76px", value: (r) => h(r).at_end, show: (r) => bytes(h(r).at_end), right: true },
+  ], [...holders.keys()], (r) => drawn.slice().reverse().forEach((band, k) => band.classList.toggle("chosen", k === r)));
+  table.bands = drawn;
+  return table;
 }
 
 function makeCompile() {

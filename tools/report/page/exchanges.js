@@ -5,7 +5,7 @@ const rankName = (r) => data.ranks[r] || "this rank";
 function describeExchange(i) {
   const x = data.exchanges, lines = [(data.ranks[x.rank[i]] ? data.ranks[x.rank[i]] + ", " : "") + text(x.name[i]) + "  " + duration(x.length[i])];
   if (text(x.at[i])) lines.push("at " + text(x.at[i]));
-  if (x.elements[i]) lines.push(counted(x.elements[i], "element"));
+  if (x.elements[i]) lines.push(counted(x.elements[i], "element") + (x.bytes[i] ? ", " + bytes(x.bytes[i]) : ""));
   if (x.awaited[i] < 0) lines.push("Who was waited for is not known of one rank's trace.");
   else if (x.awaited[i] !== x.rank[i]) lines.push("waited " + duration(x.waited[i]) + " for " + rankName(x.awaited[i]) + ", then took " + duration(x.length[i] - x.waited[i]));
   else lines.push("waited for no other rank");
@@ -47,7 +47,7 @@ function makeExchanges(timeline) {
   byId("exchanges-link").hidden = false;
   const known = x.awaited.some((r) => r >= 0), open = new Set(), rows = all.map((row) => ({ ...row, row, members: [] }));
   all.forEach((row, r) => {
-    for (const of of row.ranks) rows[r].members.push(rows.push({ ...of, kind: row.kind, at: row.at, elements: row.elements, row }) - 1);
+    for (const of of row.ranks) rows[r].members.push(rows.push({ ...of, kind: row.kind, at: row.at, elements: row.elements, bytes: row.bytes, row }) - 1);
   });
   const of = (r) => rows[r], top = (r) => r < all.length;
   const label = (r) => (!top(r) ? "\u2003\u2003" + of(r).rank : (of(r).members.length ? (open.has(r) ? "▾ " : "▸ ") : "") + of(r).kind);
@@ -63,6 +63,7 @@ function makeExchanges(timeline) {
     { title: "line", width: "minmax(130px, 1.2fr)", value: (r) => of(r).at, show: (r) => of(r).at },
     { title: "times", width: "56px", value: (r) => of(r).exchanges, show: (r) => plain(of(r).exchanges), right: true },
     { title: "elements", width: "84px", value: (r) => of(r).elements, show: (r) => (of(r).elements ? plain(Math.round(of(r).elements)) : "–"), tip: "of a rank, in one exchange, on average", right: true },
+    { title: "bytes", width: "72px", value: (r) => of(r).bytes, show: (r) => (of(r).bytes ? bytes(Math.round(of(r).bytes)) : "–"), tip: "of a rank, in one exchange, on average", right: true },
     { title: "in all", width: "84px", value: (r) => of(r).time, show: (r) => duration(of(r).time), tip: "of all ranks together", right: true },
     { title: "waited", width: "84px", value: waited, show: (r) => (known ? duration(waited(r)) : "–"), tip: "until the last rank came", right: true },
     { title: "of it", width: "50px", value: share, show: (r) => (known ? Math.round(share(r) * 100) + "%" : "–"), right: true },
@@ -74,7 +75,7 @@ function makeExchanges(timeline) {
     table.set(table.top);
   }, (r) => (open.has(r) ? of(r).members : []));
   table.of = of;
-  table.sort(4);
+  table.sort(5);
   const time = sum(all.map((r) => r.time)), wait = sum(all.map((r) => r.waited || 0));
   byId("exchanges-all").textContent = duration(time) + (known ? ", of which " + duration(wait) + " waiting" : "");
   if (known) byId("exchanges-hint").textContent += ", times of all ranks added up; a row opens to its ranks and shows where most was waited";

@@ -7,7 +7,7 @@
   const exchanges = makeExchanges(timeline);
   const against = makeAgainst(), modules = makeModules();
   makeRoofline();
-  makeMemory();
+  const memory = makeMemory();
   makeCompile();
   makeMisses();
   const graph = new Graph(byId("graph"));
@@ -16,5 +16,5 @@
   const [, what, number] = location.hash.match(/^#(flush|program)=(\d+)$/) || [];
   if (what === "flush" && number < data.flushes.start.length) flushes.choose(Number(number));
   if (what === "program") say("program", Number(number));
-  if (location.hash === "#selftest") selftest({ timeline, flushes, kernels, lines, exchanges, against, modules, graph });
+  if (location.hash === "#selftest") selftest({ timeline, flushes, kernels, lines, exchanges, against, modules, memory, graph });
 })();

@@ -61,8 +61,8 @@ function testExchanges(check, timeline, exchanges) {
   check("Enter shows an exchange in the timeline", timeline.chosenExchange >= 0 && text(x.name[timeline.chosenExchange]) === rows[0].kind && byId("picked").textContent.includes(rows[0].at));
   check("a row shows its figures", [...byId("exchanges").querySelectorAll(".body .row")].every((e) => {
     const r = exchanges.of(exchanges.rows[e.getAttribute("aria-rowindex") - 2]), cells = [...e.children].map((c) => c.textContent);
-    return cells[0].includes(r.rank || r.kind) && cells[1] === r.at && cells[2] === plain(r.exchanges) && cells[4] === duration(r.time) && cells[5] === (several ? duration(r.waited) : "–") &&
-      (r.for || []).every((f) => cells[7].includes(f.rank + " " + duration(f.waited)));
+    return cells[0].includes(r.rank || r.kind) && cells[1] === r.at && cells[2] === plain(r.exchanges) && cells[4] === (r.bytes ? bytes(Math.round(r.bytes)) : "–") && cells[5] === duration(r.time) && cells[6] === (several ? duration(r.waited) : "–") &&
+      (r.for || []).every((f) => cells[8].includes(f.rank + " " + duration(f.waited)));
   }));
   check("all texts can be read in full", [...byId("exchanges").querySelectorAll(".body .row span")].every((e) => e.title === e.textContent));
   if (several) {
@@ -101,7 +101,7 @@ function testExchanges(check, timeline, exchanges) {
 }
 
 // Tests the page if #selftest is in the address, and writes the result to the element of that name.
-function selftest({ timeline, flushes, kernels, lines: byLine, exchanges, against, modules, graph }) {
+function selftest({ timeline, flushes, kernels, lines: byLine, exchanges, against, modules, memory, graph }) {
   const lines = [], out = byId("selftest");
   const check = (what, good) => lines.push((good ? "ok " : "FAILED ") + what);
   const type = (s) => {
@@ -209,6 +209,16 @@ function selftest({ timeline, flushes, kernels, lines: byLine, exchanges, agains
     check("nothing overflows" + (wide.length ? ": " + wide.slice(0, 5).join("; ") : ""), wide.length === 0);
     check("texts have contrast" + (pale.length ? ": " + pale.slice(0, 8).join("; ") : ""), pale.length === 0);
     check("the memory chart is there", !!byId("memory").querySelector("path.area"));
+    const { bands, holders } = data.memory;
+    if (memory) {
+      check("who held most at the peak is first", holders.every((h, r) => !r || holders[r - 1].at_peak >= h.at_peak) && byId("memory").querySelector(".body .row").textContent.includes(text(holders[0].name)));
+      check("nobody ever had more than its most", holders.every((h) => h.most >= h.at_peak && h.most >= h.at_end));
+      const sums = bands.at.map((_, i) => sum(bands.bytes.map((of) => of[i]))), highest = Math.max(...sums);
+      check("bands have at the peak what all holders have", Math.abs(highest - sum(holders.map((h) => h.at_peak))) < 1);
+      check("and no more than all memory", highest <= Math.max(...data.memory.bytes, 0) * 1.0001 || !data.memory.bytes.length);
+      memory.choose(memory.rows[0]);
+      check("a row shows its band", byId("memory").querySelectorAll("path.band.chosen").length === 1);
+    } else check("nobody held memory", !holders.length && !bands.names.length);
   } catch (e) {
     lines.push("FAILED with " + e);
   }
