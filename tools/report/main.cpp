@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "exchanges.hpp"
+#include "memory.hpp"
 #include "page.hpp"
 #include "summary.hpp"
 #include "trace.hpp"
