@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "jit/compile/compile.hpp"
+#include "jit/graph/places.hpp"
 #include "jit/lower/lower.hpp"
 #include "jit/passes/passes.hpp"
 #include "jit/plan/tiling/tile_group.hpp"
@@ -33,6 +34,9 @@ void list(std::string& out, const char* key, const T& items, auto&& item) {
   out += ']';
 }
 
+/// True for an input that is a model's rather than data: gradients go to it, or it stays as it is.
+bool is_weight(const Node& n) { return n.attachment || (n.buffer && n.buffer->unchanging()); }
+
 /// Records the program's event. `groups`: each step's fusion group. Without a fusion the graph is as it was
 /// recorded.
 void describe_program(const Trace& t, const Fusion* f, const Program& p, const std::vector<int>& groups,
@@ -49,7 +53,13 @@ void describe_program(const Trace& t, const Fusion* f, const Program& p, const s
     const Value& x = t.values[v];
     out += "{\"v\":" + std::to_string(v) + ",\"op\":\"" + name_of(x.op) + "\",\"dtype\":\"" +
            name_of(x.dtype) + "\",\"shape\":" + to_string(t.shape(v));
-    if (x.op != Op::input) out += ",\"at\":" + json::quoted(lazy::to_string(t.node(v).site));
+    const Node& n = t.node(v);
+    if (x.op != Op::input) out += ",\"at\":" + json::quoted(lazy::to_string(n.site));
+    else if (is_weight(n)) out += ",\"weight\":true";
+    if (const std::string_view place = place_of(n.purpose); !place.empty())
+      out += ",\"place\":" + json::quoted(std::string(place));
+    if (const char* const purpose = without_place(n.purpose))
+      out += ",\"purpose\":" + json::quoted(purpose);
     if (f && v < f->kernel_of.size() && f->kernel_of[v] >= 0)
       out += ",\"group\":" + std::to_string(f->kernel_of[v]);
     if (f && v < f->materialised.size() && f->materialised[v]) out += ",\"stored\":true";

@@ -10,6 +10,7 @@
 
 #include "exchanges.hpp"
 #include "memory.hpp"
+#include "model_picture.hpp"
 #include "page.hpp"
 #include "summary.hpp"
 #include "trace.hpp"
@@ -51,6 +52,22 @@ int main(int argc, char** argv) {
                  "another trace, which the page shows beside this one, line by line")
       ->excludes("--text")
       ->excludes("--json");
+  std::string picture_path;
+  int64_t program = 0;
+  size_t depth = 8;
+  auto* const picture =
+      app.add_option("--model", picture_path,
+                     "write a picture (SVG) of the model in place of a page: its modules, which "
+                     "lazy::TraceModules names, and the way of values through them; - is standard output")
+          ->excludes("--text")
+          ->excludes("--json")
+          ->excludes("--against");
+  app.add_option("--program", program, "number of the program that the picture is of; 0: that of most modules")
+      ->needs(picture);
+  app.add_option("--depth", depth, "names in a module's path at most: 1 shows the outermost ones")
+      ->needs(picture)
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
   app.add_option("--title", title, "heading of the page; the trace's name if not given");
   app.add_option("--max-spans", most_spans, "most spans in the timeline; the shortest are left out")
       ->capture_default_str();
@@ -75,6 +92,10 @@ int main(int argc, char** argv) {
         add("exchanges", exchanges.dump());
       if (const auto memory = report::memory_summary(trace); !memory.is_null()) add("memory", memory.dump());
       write("-", object);
+      return kDone;
+    }
+    if (!picture_path.empty()) {
+      write(picture_path, report::model_picture(trace, program, depth));
       return kDone;
     }
     std::optional<report::Against> against;
