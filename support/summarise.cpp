@@ -173,7 +173,7 @@ void summarise::flushed(const Where& w, const Flushed& f) {
     Row& r = i->rows[Impl::key(w)];
     r.site = w.site;
     ++r.flushes;
-    if (f.load_ns) ++r.loaded;
+    if (f.load_ns) ++r.loaded, r.miss = f.miss;
     else if (f.hit) ++r.hits;
     else ++r.compiled, r.miss = f.miss;
     r.in += f.end - f.start;

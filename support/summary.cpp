@@ -51,7 +51,8 @@ std::string row_text(const SummaryRow& r, double wall_ms) {
   if (const double bytes = bytes_of(r); bytes > 0)
     s += "; " + text::human_size(static_cast<uint64_t>(bytes)) + " moved";
   if (!r.kernels.empty()) s += "\n  mostly " + kernel_text(r.kernels[0], r);
-  if (r.compiled > 1 && !r.miss.empty()) s += "\n  the latest compiled because " + r.miss;
+  if (r.compiled + r.loaded > 1 && !r.miss.empty())
+    s += std::string("\n  the latest ") + (r.compiled ? "compiled" : "was loaded") + " because " + r.miss;
   return s;
 }
 

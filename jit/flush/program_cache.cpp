@@ -217,6 +217,7 @@ void look_up(Found& found, std::shared_ptr<ProgramEntry> entry, const CapturedGr
     if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
       if (recorded) report->checked = profile::now();
       note_load(site);
+      explain_miss(f, *entry, report, why);
       return hit(p, ns);
     }
   }
