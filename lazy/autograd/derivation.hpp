@@ -112,7 +112,7 @@ class Derivation final : public Tracked {
 
   static constexpr uint32_t kSpent = 1u << 31, kGivenUp = 1u << 30, kVisited = 1u << 29;
   std::atomic<uint32_t> state_{0};  // how many have it pinned, and those bits
-  // Of a sum of one element to which its line adds up: how many it is of. Else 0.
+  // Counts the parts of a sum of one element that its line adds up to; else 0.
   const uint32_t parts_of_total_;
   struct Result {
     jit::Node* node;  // null: dead, or it has another derivation

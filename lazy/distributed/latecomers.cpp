@@ -19,7 +19,7 @@ void Latecomers::begins(int rank, int ranks, const char* line) {
 }
 
 void Latecomers::came(int from) {
-  // What comes in a collective's later messages may have been held up by a third rank.
+  // Later messages of a collective may have been held up by a third rank.
   if (!waits_) return;
   waits_ = false;
   Waited& w = for_.at(static_cast<size_t>(from));

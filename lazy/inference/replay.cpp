@@ -184,7 +184,7 @@ struct Replayer::All {
   void tell_of_shapes(const Site& s) const {
     const size_t kept = most.load(std::memory_order_relaxed);
     const uint64_t calls = now.load(std::memory_order_relaxed) + 1;
-    // Where most calls find what was recorded, a shape that comes now and then is no matter.
+    // A shape that comes now and then is no matter if most calls find what was recorded.
     if (dropped * 2 < calls || !is_first_time("shapes", s)) return;
     logging::hint("the call at " + lazy::to_string(s) + " has had inputs of " +
                       std::to_string(dropped + kept) + " shapes in " + std::to_string(calls) +
