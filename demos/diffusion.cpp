@@ -7,6 +7,7 @@
 #include "lazy/data/data.hpp"
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/optim.hpp"
+#include "lazy/plot/figure.hpp"
 #include "lazy/training/training.hpp"
 #include "picture.hpp"
 #include "steps.hpp"
@@ -16,8 +17,8 @@ using namespace lazy;
 namespace {
 
 constexpr const char* kHelp = R"(diffusion [FOLDER [STEPS]]
-Learns two moons of points (default: 10000 steps), then turns noise into points and writes pictures of that to
-FOLDER/points_*.png (default: out).
+Learns two moons of points (default: 10000 steps), then turns noise into points. Writes how these become moons
+to FOLDER/diffusion.png (default: out).
 )";
 
 constexpr int64_t kTimes = 50;  // steps from a point to noise
@@ -49,15 +50,17 @@ double far(const Tensor& points, const Tensor& moons) {
   return quantile(nearest, 0.9).item<double>();
 }
 
-/// Writes points in [-2.5, 2.5] as a picture: the more in a pixel, the darker.
-void write(const std::string& path, const Tensor& points) {
+/// Draws points in [-2.5, 2.5]: the more in a pixel, the darker.
+plot::Figure seen(const Tensor& points, const std::string& title) {
   constexpr int64_t kSide = 160;
   const Tensor at = ((points + 2.5) * (kSide / 5.0)).astype(int64);
   const Tensor inside = all((at >= 0) & (at < kSide), {1});
   const Tensor pixel = where(inside, (kSide - 1 - at(_, 1)) * kSide + at(_, 0), 0);
   const Tensor counts =
       put_along_axis(zeros({kSide * kSide}), pixel, inside.astype(float32), 0, Combine::add);
-  demo::write_picture(path, exp(-0.7 * counts.reshape({kSide, kSide})));
+  plot::Figure figure(title, {.width = 300, .height = 330});
+  figure.images(exp(-0.7 * counts.reshape({1, kSide, kSide})));
+  return figure;
 }
 
 void learn(const demo::Arguments& arguments) {
@@ -94,6 +97,7 @@ void learn(const demo::Arguments& arguments) {
   const auto b = beta.to_vector<double>(), k = kept.to_vector<double>();
   Tensor x = randn(g, {kPoints, 2});
   const double before = far(x, points);
+  std::vector<plot::Figure> steps_seen{seen(x, "noise")};
   for (int64_t t = kTimes - 1; t >= 0; --t) {
     const auto i = static_cast<size_t>(t);
     drawn.run([&] {
@@ -102,11 +106,14 @@ void learn(const demo::Arguments& arguments) {
           (t > 0 ? std::sqrt(b[i]) : 0.0) * randn(g, {kPoints, 2});
       x.eval();
     });
-    if (t % 10 == 0) write(folder + "/points_" + std::to_string(t) + ".png", x);
+    if (t % 10 == 0) steps_seen.push_back(seen(x, "after " + std::to_string(kTimes - t) + " steps"));
   }
+  const std::string path = folder + "/diffusion.png";
+  demo::make_folder_of(path);
+  plot::Panels(steps_seen, 3).save(path);
   std::printf("nine tenths of the points are within %.3f of the moons (noise: %.3f): %s\n", far(x, points),
               before, far(x, points) < 0.15 ? "ok" : "not there yet");
-  std::printf("learning: ");
+  std::printf("wrote %s\nlearning: ", path.c_str());
   trained.report();
   std::printf("drawing: ");
   drawn.report();

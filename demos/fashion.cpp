@@ -19,8 +19,10 @@ namespace {
 constexpr const char* kHelp = R"(fashion [FOLDER [EPOCHS]]
 Learns garments of 28 x 28 pixels from a folder with the four files of Fashion-MNIST, packed by gzip or not. Without
 one it draws a set in the same format (default: 3 epochs). Writes out/confusion.png: a row a garment, a column an
-answer, with how often that was.
+answer, with how often that was; and out/fashion.png, the loss.
 )";
+
+constexpr int64_t kLossEvery = 10;  // steps from one look at the loss to the next
 
 struct Block : nn::Module {
   nn::Conv2d conv;
@@ -72,6 +74,7 @@ void learn(const demo::Arguments& arguments) {
   data::DataLoader loader(train, {.batch_size = 64, .shuffle = true, .drop_last = true, .workers = 1});
   optim::lr_scheduler::CosineAnnealingLR schedule(optimizer, epochs * loader.size());
   training::Progress progress(epochs * loader.size(), "fashion", demo::on_standard_output());
+  training::Curves curves("fashion");
   demo::Steps counted;
   Generator& g = default_generator();
   for (long epoch = 0; epoch < epochs; ++epoch)
@@ -85,6 +88,8 @@ void learn(const demo::Arguments& arguments) {
         optimizer.step();
         schedule.step();
         progress.update(loss);
+        const int64_t step = progress.step();
+        if (step % kLossEvery == 0) curves.add("loss", static_cast<double>(step), progress.loss());
       });
   progress.finish();
 
@@ -93,9 +98,10 @@ void learn(const demo::Arguments& arguments) {
   plot::confusion(counts, {std::begin(demo::kGarments), std::end(demo::kGarments)},
                   "What garments were taken for")
       .save("out/confusion.png");
+  curves.write_png("out/fashion.png");
   const auto right = diagonal(share).to_vector<double>();
   for (size_t i = 0; i < right.size(); ++i) std::printf("%9s %5.1f%%\n", demo::kGarments[i], 100 * right[i]);
-  std::printf("accuracy on %lld garments it has not seen: %.1f%%; wrote out/confusion.png\n",
+  std::printf("accuracy on %lld garments it has not seen: %.1f%%; wrote out/confusion.png, out/fashion.png\n",
               static_cast<long long>(test.size()), 100 * (trace(counts) / sum(counts)).item<double>());
   counted.report();
 }

@@ -131,10 +131,12 @@ void learn(const demo::Arguments& arguments) {
   optim::AdamW optimizer(model.named_parameters(), {.lr = 3e-3, .betas = {0.9, 0.99}, .weight_decay = 0.1});
   optim::lr_scheduler::OneCycleLR schedule(
       optimizer, {.max_lr = {3e-3}, .total_steps = steps + 1, .pct_start = 0.1, .cycle_momentum = false});
+  training::Progress progress(steps, "gpt", demo::on_standard_output());
   demo::Steps trained, letters;
   const std::string begin = text.substr(text.find_first_not_of(" \n\t"), 1);
   double loss_now = 0;
   long step = 0;
+  std::fflush(stdout);
   for (const auto& [x, y] : loader) {
     Tensor loss;
     trained.run([&, &x = x, &y = y] {
@@ -144,14 +146,13 @@ void learn(const demo::Arguments& arguments) {
       optim::clip_grad_norm_(model.parameters(), 1);
       optimizer.step();
       schedule.step();
-      loss.eval();
+      progress.update(loss);
     });
     if (++step % (steps / 4) != 0) continue;
     loss_now = loss.item<double>();
-    std::printf("step %4ld, loss %.3f: %s\n", step, loss_now,
-                written(model, vocabulary, begin, letters).c_str());
-    std::fflush(stdout);
+    progress.say("step " + std::to_string(step) + ": " + written(model, vocabulary, begin, letters));
   }
+  progress.finish();
   std::printf("%s in the end\n", loss_now < 2.2 ? "it writes words" : "it has not learned much");
   const double differs = off(model, pieces.get(0).x.tensor());
   std::printf("with and without a cache scores differ by %.1e: %s\n", differs,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "lazy/distributed/world.hpp"
 #include "support/error.hpp"
@@ -115,6 +116,15 @@ void Progress::show(bool always) {
   if (!always && tenths <= tenths_) return;
   tenths_ = tenths;
   options_.write(line(kBar) + "\n");
+}
+
+void Progress::say(std::string_view text) {
+  std::string line(text);
+  if (width_ > 0) line = "\r" + std::string(width_, ' ') + "\r" + line;
+  options_.write(line + "\n");
+  if (std::exchange(width_, 0) == 0) return;
+  shown_ = {};
+  show(false);
 }
 
 void Progress::finish() {

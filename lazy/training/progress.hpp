@@ -40,6 +40,8 @@ class Progress {
   void update(const Tensor& loss, Site s = Site::current());
   /// Counts a step whose loss is known.
   void update(double loss);
+  /// Writes a line of text, on a terminal above the bar.
+  void say(std::string_view text);
   /// Ends the line. The destructor does so, too.
   void finish();
 
