@@ -30,7 +30,7 @@ Handle count_above(const Matrices& r, const Handle& s, const Handle& cutoff) {
 /// Returns the gradient of a matrix x by that of its pseudo-inverse p (Golub and Pereyra, The differentiation
 /// of pseudo-inverses, 1973), which has one where singular values are equal as well.
 Handle of_pseudo_inverse(const Matrices& r, const Handle& x, const Handle& p, const Handle& g) {
-  const Handle pt = r.transposed(p), gt = r.transposed(g);
+  const Handle pt = r.adjoint(p), gt = r.adjoint(g);
   const Handle left = r.product(gt, p), right = r.product(p, gt);
   const Handle columns = r.product(r.op(Op::subtract, left, r.product(x, r.product(p, left))), pt);
   const Handle rows = r.product(pt, r.op(Op::subtract, right, r.product(r.product(right, p), x)));
@@ -38,47 +38,48 @@ Handle of_pseudo_inverse(const Matrices& r, const Handle& x, const Handle& p, co
 }
 
 Handle pseudo_inverse(const Matrices& r, const Handle& h, std::optional<double> rtol, bool hermitian) {
-  Composite whole(r.name, {&h}, r.site);
-  const Thin d = hermitian ? symmetric_svd(r, h, false) : thin_svd(r, h);
-  const Handle inverse = reciprocals(r, d.s, cutoff(r, d.s, h->shape, rtol));
-  const Handle scaled = r.op(Op::multiply, r.transposed(d.u), r.with_axes(inverse, 1));
-  const Handle result = r.product(r.transposed(d.vh), scaled);
-  return whole.result(result, [hermitian, name = r.name](const Differentiated& at) -> std::vector<Handle> {
+  const auto value = [&] {
+    const Thin d = hermitian ? symmetric_svd(r, h, false) : thin_svd(r, h);
+    const Handle inverse = reciprocals(r, d.s, cutoff(r, d.s, h->shape, rtol));
+    const Handle scaled = r.op(Op::multiply, r.adjoint(d.u), r.with_axes(inverse, 1));
+    return r.product(r.adjoint(d.vh), scaled);
+  };
+  return r.derived({&h}, value, [=, name = r.name](const Differentiated& at) -> std::vector<Handle> {
     const Matrices r(name, at.site);
     Handle x = at.operands[0];
+    const Handle p = at.result ? at.result : pseudo_inverse(r, x, rtol, hermitian);
     if (hermitian) {  // of which one triangle was read
       const Handle lower =
           r.op(Op::greater_equal, r.index(0, {x->shape.back(), 1}, x), r.index(1, {1, x->shape.back()}, x));
-      x = r.where(lower, x, r.transposed(x));
+      x = r.where(lower, x, r.adjoint(x));
     }
-    const Handle g = of_pseudo_inverse(r, x, at.result, at.gradient);
-    return {hermitian ? r.op(Op::multiply, r.op(Op::add, g, r.transposed(g)), 0.5) : g};
+    const Handle g = of_pseudo_inverse(r, x, p, at.gradient);
+    return {hermitian ? r.op(Op::multiply, r.op(Op::add, g, r.adjoint(g)), 0.5) : g};
   });
 }
 
 /// Returns the shortest of the best solutions for b (..., m, k), and rank and singular values of a.
 LeastSquares least_squares(const Matrices& r, const Handle& a, const Handle& b, std::optional<double> rcond) {
   const Thin d = thin_svd(r, a);
-  Composite whole(r.name, {&a, &b}, r.site);
-  const Handle along = r.product(r.transposed(d.u), b);
   const Shape& s = a->shape;
   const bool empty = d.s->shape.back() == 0;  // nothing is the largest singular value then
   const Handle limit =
-      empty ? r.filled(0, a->dtype, extended(leading(s, 2), {1}), a) : cutoff(r, d.s, s, rcond);
-  const Handle inverse = reciprocals(r, d.s, limit);
-  const Handle scaled = r.op(Op::multiply, along, r.with_axes(inverse, 1));
-  const Handle x = whole.result(r.product(r.transposed(d.vh), scaled),
-                                [rcond](const Differentiated& at) -> std::vector<Handle> {
-                                  if (numel(at.operands[0]->shape) == 0) return {};
-                                  const Matrices r("lstsq", at.site);
-                                  const Handle p = pseudo_inverse(r, at.operands[0], rcond, false);
-                                  const Handle g = r.product(at.gradient, r.transposed(at.operands[1]));
-                                  return {at.wants(0) ? of_pseudo_inverse(r, at.operands[0], p, g) : Handle(),
-                                          r.product(r.transposed(p), at.gradient)};
-                                });
-  const Handle rest = r.op(Op::subtract, b, r.product(a, x));
-  return {r.tensor(x), r.tensor(r.reduce(Op::sum, r.op(Op::multiply, rest, rest), {-2})),
-          r.tensor(count_above(r, d.s, limit)), r.tensor(d.s)};
+      empty ? r.filled(0, d.s->dtype, extended(leading(s, 2), {1}), a) : cutoff(r, d.s, s, rcond);
+  const auto value = [&] {
+    const Handle along = r.product(r.adjoint(d.u), b), inverse = reciprocals(r, d.s, limit);
+    return r.product(r.adjoint(d.vh), r.op(Op::multiply, along, r.with_axes(inverse, 1)));
+  };
+  const Handle x = r.derived({&a, &b}, value, [rcond](const Differentiated& at) -> std::vector<Handle> {
+    if (numel(at.operands[0]->shape) == 0) return {};
+    const Matrices r("lstsq", at.site);
+    const Handle p = pseudo_inverse(r, at.operands[0], rcond, false);
+    const Handle g = r.product(at.gradient, r.adjoint(at.operands[1]));
+    return {at.wants(0) ? of_pseudo_inverse(r, at.operands[0], p, g) : Handle(),
+            r.product(r.adjoint(p), at.gradient)};
+  });
+  const Handle rest = squared_modulus(r.name, r.op(Op::subtract, b, r.product(a, x)), r.site);
+  return {r.tensor(x), r.tensor(r.reduce(Op::sum, rest, {-2})), r.tensor(count_above(r, d.s, limit)),
+          r.tensor(d.s)};
 }
 
 }  // namespace
@@ -107,7 +108,7 @@ Tensor svdvals(Arg x) {
 Eigh eigh(Arg x, char uplo) {
   const Matrices r("eigh", x.site());
   const std::vector<Handle> out = symmetric(r, x, uplo, false);
-  return {r.tensor(out[0]), r.tensor(r.transposed(out[1]))};
+  return {r.tensor(out[0]), r.tensor(r.adjoint(out[1]))};
 }
 
 Tensor eigvalsh(Arg x, char uplo) {
@@ -130,7 +131,7 @@ Tensor eigvals(Arg x) {
 
 LeastSquares lstsq(Arg a, Arg b, std::optional<double> rcond) {
   const Matrices r("lstsq", a.site());
-  const DType t = r.real_type({&a, &b});
+  const DType t = r.wide_type({&a, &b});
   Handle x = Operand(r.name, a, t).take(), y = Operand(r.name, b, t).take();
   r.need_matrix(x->shape, false);
   const bool vector = y->shape.size() == 1;

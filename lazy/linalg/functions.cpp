@@ -51,7 +51,7 @@ class Chain {
 Tensor matrix_power(Arg x, IntegerArg n) {
   const Matrices r("matrix_power", x.site());
   const bool inverted = n < 0;
-  DType t = inverted ? r.real_type({&x}) : common_type(r.name, {&x});
+  DType t = inverted ? r.wide_type({&x}) : common_type(r.name, {&x});
   if (is_bool(t)) r.fail<DtypeError>("takes numbers, not bool: convert with astype");
   Handle base = Operand(r.name, x, is_half(t) ? float32 : t).take();
   r.need_matrix(base->shape, true);

@@ -1,6 +1,6 @@
 // Provides linear algebra of matrices and batches of them (the last two axes), computed on the host.
-// [real]: float32 and float64 (DtypeError for 16-bit floats); bools and integers are converted as by a
-// division. A matrix, or a batch of them, is needed (ShapeError), a square one where the shape below is
+// [wide]: float32, float64, complex64 and complex128 (DtypeError for 16-bit floats); bools and integers are
+// converted as by a division. x^H is the adjoint, the conjugated transpose; of real matrices the transpose. A matrix, or a batch of them, is needed (ShapeError), a square one where the shape below is
 // (..., n, n). What only values tell, as that a matrix is singular, throws Error at the function's line when
 // the value is computed, naming the matrix of the batch. LU, Cholesky's factors and the systems that LU
 // solves are computed by loops of our own, all else by LAPACKE (Debian: liblapacke): DeviceError, then, where
@@ -22,25 +22,25 @@ namespace lazy {
 
 // Systems of equations.
 
-/// [real] Returns x with matmul(a, x) = b: a (..., n, n), b (..., n, k) -> (..., n, k), or b (n) -> (..., n).
+/// [wide] Returns x with matmul(a, x) = b: a (..., n, n), b (..., n, k) -> (..., n, k), or b (n) -> (..., n).
 /// Leading axes broadcast (ShapeError). Error for a singular matrix.
 Tensor solve(Arg a, Arg b);
-/// [real] Returns x with matmul(a, x) = b, or matmul(x, a) = b unless `left`, where a (..., n, n) is
+/// [wide] Returns x with matmul(a, x) = b, or matmul(x, a) = b unless `left`, where a (..., n, n) is
 /// triangular: the other triangle is not read, nor the diagonal if it is `unitriangular`, all ones. b has two
 /// dimensions or more; leading axes broadcast (ShapeError). Error for a 0 on the diagonal.
 Tensor solve_triangular(Arg a, Arg b, bool upper, bool left = true, bool unitriangular = false);
-/// [real] Returns the inverse of (..., n, n). Error for a singular matrix.
+/// [wide] Returns the inverse of (..., n, n). Error for a singular matrix.
 Tensor inv(Arg x);
-/// [real] Returns the product of the eigenvalues: (..., n, n) -> (...), by LU. 0 for a singular matrix, 1 for
+/// [wide] Returns the product of the eigenvalues: (..., n, n) -> (...), by LU. 0 for a singular matrix, 1 for
 /// one of no rows.
 Tensor det(Arg x);
 
 /// Holds the result of slogdet(): the determinant is sign * exp(logabsdet).
 struct SlogDet {
-  Tensor sign;       // (...), -1, 0 or 1
-  Tensor logabsdet;  // (...), -infinity for a singular matrix
+  Tensor sign;       // (...), -1, 0 or 1; of complex matrices on the unit circle, or 0
+  Tensor logabsdet;  // (...), real, -infinity for a singular matrix
 };
-/// [real] Returns the determinant of (..., n, n) without overflow.
+/// [wide] Returns the determinant of (..., n, n) without overflow.
 SlogDet slogdet(Arg x);
 
 /// Holds the result of lu(): x = P L U.
@@ -49,7 +49,7 @@ struct LU {
   Tensor L;  // (..., m, k), unit lower triangular, k = min(m, n)
   Tensor U;  // (..., k, n), upper triangular
 };
-/// [real] Factors (..., m, n) with exchanges of rows. A singular matrix has factors, with a 0 on U's
+/// [wide] Factors (..., m, n) with exchanges of rows. A singular matrix has factors, with a 0 on U's
 /// diagonal.
 LU lu(Arg x);
 /// Holds the result of lu_factor().
@@ -57,43 +57,43 @@ struct LUFactors {
   Tensor LU;      // (..., m, n): U, and below its diagonal L without the ones
   Tensor pivots;  // (..., min(m, n)) int32: row i was exchanged with row pivots[i] - 1, in order
 };
-/// [real] Factors (..., m, n) as lu() does, in the form of LAPACK's.
+/// [wide] Factors (..., m, n) as lu() does, in the form of LAPACK's.
 LUFactors lu_factor(Arg x);
-/// [real] Returns the solution of solve(x, b) by the factors of lu_factor(x): b (..., n, k). Leading axes
+/// [wide] Returns the solution of solve(x, b) by the factors of lu_factor(x): b (..., n, k). Leading axes
 /// broadcast. ShapeError where extents differ, DtypeError for pivots that are no integers; Error for factors
 /// of a singular matrix.
 Tensor lu_solve(Arg lu, Arg pivots, Arg b);
 
-/// [real] Returns the lower triangular L with matmul(L, transpose(L)) = x, for symmetric positive definite
-/// (..., n, n); only the lower triangle of x is read. If `upper`, returns L's transpose and reads the upper
-/// triangle. Error for a matrix that is not positive definite.
+/// [wide] Returns the lower triangular L with matmul(L, L^H) = x, for symmetric (Hermitian) positive definite
+/// (..., n, n); only the lower triangle of x is read, of its diagonal the real parts. If `upper`, returns L^H
+/// and reads the upper triangle. Error for a matrix that is not positive definite.
 Tensor cholesky(Arg x, bool upper = false);
-/// [real] Returns the solution of solve(x, b) by l = cholesky(x, upper): b (..., n, k). Leading axes
+/// [wide] Returns the solution of solve(x, b) by l = cholesky(x, upper): b (..., n, k). Leading axes
 /// broadcast (ShapeError). Error for a 0 on l's diagonal.
 Tensor cholesky_solve(Arg b, Arg l, bool upper = false);
-/// [real] Returns inv(x) by l = cholesky(x, upper).
+/// [wide] Returns inv(x) by l = cholesky(x, upper).
 Tensor cholesky_inverse(Arg l, bool upper = false);
 
 /// Holds the result of lstsq().
 struct LeastSquares {
   Tensor solution;         // (..., n, k), or (..., n)
-  Tensor residuals;        // (..., k), or (...): sums of the squares of b - matmul(a, solution)
+  Tensor residuals;        // (..., k), or (...), real: sums of the squares of |b - matmul(a, solution)|
   Tensor rank;             // (...) int64
   Tensor singular_values;  // (..., min(m, n)), descending
 };
-/// [real] Returns, of those x for which b - matmul(a, x) is shortest, the shortest: a (..., m, n), b (..., m,
+/// [wide] Returns, of those x for which b - matmul(a, x) is shortest, the shortest: a (..., m, n), b (..., m,
 /// k) or (m). Leading axes broadcast (ShapeError). Singular values up to rcond times the largest count as 0;
 /// rcond is max(m, n) eps if none is given. Works by the singular value decomposition. Error for NaN and
 /// infinities in a.
 LeastSquares lstsq(Arg a, Arg b, std::optional<double> rcond = {});
-/// [real] Returns the pseudo-inverse: (..., m, n) -> (..., n, m). Singular values up to rtol times the
-/// largest count as 0; rtol is max(m, n) eps if none is given. Of a `hermitian` (symmetric) matrix only the
-/// lower triangle is read. Error for NaN and infinities.
+/// [wide] Returns the pseudo-inverse: (..., m, n) -> (..., n, m). Singular values up to rtol times the
+/// largest count as 0; rtol is max(m, n) eps if none is given. Of a `hermitian` matrix (of real numbers, a
+/// symmetric one) only the lower triangle is read. Error for NaN and infinities.
 Tensor pinv(Arg x, std::optional<double> rtol = {}, bool hermitian = false);
-/// [real] Returns x with tensordot(a, x, b.ndim()) = b: the shape of `a` is that of b, then that of x, whose
+/// [wide] Returns x with tensordot(a, x, b.ndim()) = b: the shape of `a` is that of b, then that of x, whose
 /// sizes are equal (ShapeError). Error if `a` is singular as a matrix.
 Tensor tensorsolve(Arg a, Arg b);
-/// [real] Returns the inverse of tensordot(x, ., ind): x's last axes, then its first `ind` ones. ShapeError
+/// [wide] Returns the inverse of tensordot(x, ., ind): x's last axes, then its first `ind` ones. ShapeError
 /// unless both have the same size, and for ind <= 0; Error if x is singular as a matrix.
 Tensor tensorinv(Arg x, IntegerArg ind = 2);
 
@@ -104,43 +104,43 @@ struct QR {
   Tensor Q;  // (..., m, k), orthonormal columns; empty of mode "r"
   Tensor R;  // (..., k, n), upper triangular
 };
-/// [real] Decomposes (..., m, n): mode "reduced" has k = min(m, n), "complete" k = m, "r" as "reduced"
+/// [wide] Decomposes (..., m, n): mode "reduced" has k = min(m, n), "complete" k = m, "r" as "reduced"
 /// without Q. Signs are those of LAPACK, as in NumPy. Error for another mode.
 QR qr(Arg x, std::string_view mode = "reduced");
 
 /// Holds the result of svd(): x = U diag(S) Vh.
 struct SVD {
   Tensor U;   // (..., m, k), orthonormal columns
-  Tensor S;   // (..., min(m, n)), descending
+  Tensor S;   // (..., min(m, n)), real, descending
   Tensor Vh;  // (..., k, n), orthonormal rows
 };
-/// [real] Decomposes (..., m, n) into singular values: k is min(m, n), or with `full_matrices` m for U and n
+/// [wide] Decomposes (..., m, n) into singular values: k is min(m, n), or with `full_matrices` m for U and n
 /// for Vh. Error for NaN and infinities.
 SVD svd(Arg x, bool full_matrices = true);
-/// [real] Returns the singular values, descending: (..., m, n) -> (..., min(m, n)). Error for NaN and
+/// [wide] Returns the singular values, descending: (..., m, n) -> (..., min(m, n)). Error for NaN and
 /// infinities.
 Tensor svdvals(Arg x);
 
 /// Holds the result of eigh(): matmul(x, eigenvectors) = eigenvectors * eigenvalues.
 struct Eigh {
-  Tensor eigenvalues;   // (..., n), ascending
+  Tensor eigenvalues;   // (..., n), real, ascending
   Tensor eigenvectors;  // (..., n, n), orthonormal columns
 };
-/// [real] Decomposes symmetric (..., n, n), of which only the triangle that `uplo` names is read: 'L' lower,
-/// 'U' upper; Error for others, for NaN and infinities.
+/// [wide] Decomposes symmetric or Hermitian (..., n, n), of which only the triangle that `uplo` names is read
+/// ('L' lower, 'U' upper), of its diagonal the real parts; Error for others, for NaN and infinities.
 Eigh eigh(Arg x, char uplo = 'L');
-/// [real] Returns the eigenvalues alone, as eigh().
+/// [wide] Returns the eigenvalues alone, as eigh().
 Tensor eigvalsh(Arg x, char uplo = 'L');
 
 /// Holds the result of eig(): matmul(x, eigenvectors) = eigenvectors * eigenvalues.
 struct Eig {
-  Tensor eigenvalues;   // (..., n), in no order
-  Tensor eigenvectors;  // (..., n, n), columns of length 1
+  Tensor eigenvalues;   // (..., n), complex, in no order
+  Tensor eigenvectors;  // (..., n, n), complex, columns of length 1
 };
-/// [real] Decomposes (..., n, n) whose eigenvalues are real. Error for one that is complex (there are no
-/// complex dtypes), for NaN and infinities. Rounding may part a multiple eigenvalue into complex ones.
+/// [wide] Decomposes (..., n, n). Results are complex, of real matrices as well: real eigenvalues have an
+/// imaginary part of 0 then, others come in pairs of conjugates. Error for NaN and infinities.
 Eig eig(Arg x);
-/// [real] Returns the eigenvalues alone, as eig().
+/// [wide] Returns the eigenvalues alone, as eig().
 Tensor eigvals(Arg x);
 
 // Norms and numbers.
@@ -163,13 +163,13 @@ class NormOrder {
 };
 
 /// Returns the norm of matrices along two axes, in their order rows and columns: (..., m, n) -> (...). Dtypes
-/// as of vector_norm(), but "nuc", 2 and -2 are [real]. Error for another order; ShapeError for other than
+/// as of vector_norm(), but "nuc", 2 and -2 are [wide]. Error for another order; ShapeError for other than
 /// two axes and where there is no largest or smallest; IndexError for axes.
 Tensor matrix_norm(Arg x, NormOrder order = "fro", Axes axes = {-2, -1}, KeepDims keep = dropdims);
-/// [real] Returns the condition number: matrix_norm(x, p) matrix_norm(inv(x), p), which is infinite for a
+/// [wide] Returns the condition number: matrix_norm(x, p) matrix_norm(inv(x), p), which is infinite for a
 /// singular matrix; of (..., n, n), or of (..., m, n) for p 2 and -2. ShapeError for no elements.
 Tensor cond(Arg x, NormOrder p = 2);
-/// [real] Counts the singular values above max(atol, rtol times the largest): (..., m, n) -> (...), int64.
+/// [wide] Counts the singular values above max(atol, rtol times the largest): (..., m, n) -> (...), int64.
 /// rtol is max(m, n) eps if neither is given. Of a `hermitian` (symmetric) matrix only the lower triangle is
 /// read. Error for NaN and infinities.
 Tensor matrix_rank(Arg x, std::optional<double> rtol = {}, bool hermitian = false, double atol = 0);
@@ -177,10 +177,10 @@ Tensor matrix_rank(Arg x, std::optional<double> rtol = {}, bool hermitian = fals
 // Functions of matrices.
 
 /// Returns the product of n factors x (..., m, m), by repeated squaring; the identity for n = 0, the power of
-/// the inverse for n < 0, which is [real]. Keeps the dtype otherwise; 16-bit floats are multiplied in
+/// the inverse for n < 0, which is [wide]. Keeps the dtype otherwise; 16-bit floats are multiplied in
 /// float32; integers wrap. DtypeError for bool, Error for the inverse of a singular matrix.
 Tensor matrix_power(Arg x, IntegerArg n);
-/// [real] Returns the sum of x^k / k!: (..., n, n) -> (..., n, n). Computed in float64, rounded once. NaN for
+/// [wide] Returns the sum of x^k / k!: (..., n, n) -> (..., n, n). Computed in float64, rounded once. NaN for
 /// a matrix with NaN or an infinity.
 Tensor matrix_exp(Arg x);
 inline Tensor expm(Arg x) {

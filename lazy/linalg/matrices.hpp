@@ -1,10 +1,12 @@
 // Checks matrices and records calls on them, for the functions of lazy/linalg/. Internal to lazy/.
 #pragma once
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <vector>
 
 #include "jit/built_in/linalg/matrices.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/ops/recorder.hpp"
 
 namespace lazy::detail {
@@ -13,17 +15,21 @@ namespace lazy::detail {
 struct Matrices : Recorder {
   Matrices(const char* function, const Site& s) : Recorder{function, s} {}
 
-  /// Returns the dtype that the arguments are computed in; DtypeError unless it is float32 or float64.
-  DType real_type(std::initializer_list<const Arg*> args) const;
+  /// Returns the dtype that the arguments are computed in; DtypeError unless it is float32, float64 or a complex
+  /// one.
+  DType wide_type(std::initializer_list<const Arg*> args) const;
   /// Throws ShapeError unless the value is a matrix or a batch of them, square ones if `square`.
   void need_matrix(const Shape&, bool square) const;
-  /// Returns the argument in the dtype of real_type(), checked as a matrix.
+  /// Returns the argument in the dtype of wide_type(), checked as a matrix.
   Handle matrix(Arg& x, bool square) const;
 
-  /// Records a call and returns its outputs.
+  /// Records a call and returns its outputs. Operands of floating point are of one dtype; of complex ones, and
+  /// outputs that are complex, the call has the planes.
   std::vector<Handle> call(const jit::CallDefinition&, uint32_t flags,
                            std::initializer_list<const Handle*> operands) const;
   Handle transposed(const Handle& h) const { return matrix_transpose(h, site); }
+  /// Returns the conjugated transpose.
+  Handle adjoint(const Handle& h) const { return conjugate(transposed(h), site); }
   Handle product(const Handle& a, const Handle& b) const { return detail::matmul(name, a, b, site); }
   /// Returns the identity, n x n, on the device of `like`.
   Handle identity(int64_t n, DType t, const Handle& like) const;
@@ -35,6 +41,12 @@ struct Matrices : Recorder {
   Handle first(const Handle& h) const { return part(h, h->shape.size() - 1, 0, 1); }
   /// Broadcasts the value's leading axes, all but the last `kept`, to `batch`.
   Handle over(const Shape& batch, const Handle& h, int kept) const;
+
+  /// Records a function of one or two operands, all real or all complex, whose derivative is told in one formula:
+  /// announces it, or, of complex numbers, each plane of the value, which is complex then. The formula gets
+  /// whole numbers, and no result of complex ones.
+  Handle derived(std::initializer_list<const Handle*> operands, const std::function<Handle()>& value,
+                 const Derivative&) const;
 
   /// Records a call that solves with matrix a for right-hand sides that are rows: (..., n, n) and (..., k, n)
   /// -> (..., k, n). Leading axes broadcast.
@@ -51,7 +63,7 @@ struct Thin {
   Handle u, s, vh;
 };
 Thin thin_svd(const Matrices&, const Handle& x);
-/// Returns, of a symmetric matrix, magnitudes of the eigenvalues, and without `values_only` the eigenvectors
+/// Returns, of a symmetric or Hermitian matrix, magnitudes of the eigenvalues, and without `values_only` the eigenvectors
 /// as u and with the eigenvalues' signs as vh; not in order.
 Thin symmetric_svd(const Matrices&, const Handle& x, bool values_only);
 /// Returns the singular values alone.

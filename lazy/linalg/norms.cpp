@@ -56,7 +56,7 @@ Tensor matrix_norm(Arg x, NormOrder order, Axes axes, KeepDims keep) {
   const Matrices r("matrix_norm", x.site());
   check_order(r, order);
   DType t, inside;
-  if (by_singular_values(order)) t = inside = r.real_type({&x});
+  if (by_singular_values(order)) t = inside = r.wide_type({&x});
   else t = float_type(common_type(r.name, {&x})), inside = wide_float(t);
   const Handle h = Operand(r.name, x, inside).take();
   r.need_matrix(h->shape, false);
@@ -66,7 +66,7 @@ Tensor matrix_norm(Arg x, NormOrder order, Axes axes, KeepDims keep) {
     for (const int64_t a : axes) kept[r.axis(a, h)] = 1;
     n = r.reshape(n, kept);
   }
-  return r.tensor(r.as(t, n));
+  return r.tensor(r.as(plane_type(t), n));
 }
 
 Tensor cond(Arg x, NormOrder p) {

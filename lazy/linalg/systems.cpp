@@ -41,13 +41,15 @@ Handle solution(const Matrices& r, const Handle& a, const Handle& b) {
   return r.reshape(x, leading(a->shape, 1));
 }
 
-/// Solves with a triangular factor for right-hand sides that are rows.
-Handle substituted(const Matrices& r, const Handle& a, const Handle& rows, bool upper, bool transposed) {
-  return r.solved(calls::kSolveTriangular,
-                  (upper ? calls::kUpper : 0) | (transposed ? calls::kTransposed : 0), a, rows);
+/// Solves with a triangular factor, or its adjoint, for right-hand sides that are rows.
+Handle substituted(const Matrices& r, const Handle& a, const Handle& rows, bool upper, bool adjoint) {
+  const uint32_t flags = upper ? calls::kUpper : 0;
+  if (!adjoint) return r.solved(calls::kSolveTriangular, flags, a, rows);
+  return conjugate(
+      r.solved(calls::kSolveTriangular, flags | calls::kTransposed, a, conjugate(rows, r.site)), r.site);
 }
 
-/// Solves with the product of a triangular factor and its transpose.
+/// Solves with the product of a triangular factor and its adjoint.
 Handle by_cholesky(const Matrices& r, const Handle& l, const Handle& rows, bool upper) {
   return substituted(r, l, substituted(r, l, rows, upper, upper), upper, !upper);
 }
@@ -64,7 +66,7 @@ Determinant determinant(const Matrices& r, const Handle& x) {
   const Shape& s = out[1]->shape;
   const Handle place = r.op(Op::add, r.index(0, {s.back()}, x), 1);
   const Handle exchanged = r.op(Op::not_equal, r.as(int64, out[1]), place);
-  const Handle signs = r.where(exchanged, -1, r.filled(1, x->dtype, s, x));
+  const Handle signs = r.where(exchanged, -1, r.filled(1, plane_type(x->dtype), s, x));
   return {r.diagonal(out[0]), r.reduce(Op::prod, signs, {-1}), out[0], out[1]};
 }
 
@@ -76,7 +78,7 @@ Handle cofactors(const Matrices& r, const Handle& x, const Determinant& d) {
   const Handle small = r.op(Op::multiply, r.where(r.op(Op::equal, most, 0), 1, most), std::ldexp(1.0, -60));
   const Handle one = r.identity(x->shape.back(), x->dtype, x);
   const Handle zero = r.both(r.op(Op::equal, d.factors, 0), r.op(Op::equal, one, 1));
-  const Handle factors = r.where(zero, small, d.factors), rows = r.over(leading(x->shape, 2), one, 2);
+  const Handle factors = r.where(zero, r.as(x->dtype, small), d.factors), rows = r.over(leading(x->shape, 2), one, 2);
   const Handle inverse = r.call(calls::kLuSolve, 0, {&factors, &d.pivots, &rows})[0];
   const Handle det = r.op(Op::multiply, r.reduce(Op::prod, r.diagonal(factors), {-1}), d.sign);
   return r.op(Op::multiply, inverse, r.with_axes(det, 2));
@@ -86,7 +88,7 @@ Handle cofactors(const Matrices& r, const Handle& x, const Determinant& d) {
 
 Tensor solve(Arg a, Arg b) {
   const Matrices r("solve", a.site());
-  const DType t = r.real_type({&a, &b});
+  const DType t = r.wide_type({&a, &b});
   const Handle x = Operand(r.name, a, t).take(), y = Operand(r.name, b, t).take();
   r.need_matrix(x->shape, true);
   return r.tensor(solution(r, x, y));
@@ -94,7 +96,7 @@ Tensor solve(Arg a, Arg b) {
 
 Tensor solve_triangular(Arg a, Arg b, bool upper, bool left, bool unitriangular) {
   const Matrices r("solve_triangular", a.site());
-  const DType t = r.real_type({&a, &b});
+  const DType t = r.wide_type({&a, &b});
   const Handle x = Operand(r.name, a, t).take(), y = Operand(r.name, b, t).take();
   r.need_matrix(x->shape, true);
   const uint32_t flags = (upper ? calls::kUpper : 0) | (unitriangular ? calls::kUnit : 0);
@@ -142,17 +144,16 @@ Handle cofactors_of_minors(const Recorder& r, const Handle& x) {
 Tensor det(Arg x) {
   const Matrices r("det", x.site());
   const Handle h = r.matrix(x, true);
-  Composite whole(r.name, {&h}, r.site);
   const Determinant d = determinant(r, h);
-  const Handle result = r.op(Op::multiply, r.reduce(Op::prod, d.diagonal, {-1}), d.sign);
-  return r.tensor(whole.result(result, [d](const Differentiated& at) -> std::vector<Handle> {
+  const auto value = [&] { return r.op(Op::multiply, r.reduce(Op::prod, d.diagonal, {-1}), d.sign); };
+  return r.tensor(r.derived({&h}, value, [d](const Differentiated& at) -> std::vector<Handle> {
     const Matrices r("det", at.site);
     const Handle& x = at.operands[0];
     if (numel(x->shape) == 0) return {Handle()};
     constexpr int64_t kSmall = 8;
-    if (at.again && x->shape.back() <= kSmall)
-      return {r.op(Op::multiply, cofactors_of_minors(r, x), r.with_axes(at.gradient, 2))};
-    return {r.op(Op::multiply, cofactors(r, x, d), r.with_axes(at.gradient, 2))};
+    const bool minors = at.again && x->shape.back() <= kSmall;
+    const Handle all = minors ? cofactors_of_minors(r, x) : cofactors(r, x, d);
+    return {r.op(Op::multiply, conjugate(all, r.site), r.with_axes(at.gradient, 2))};
   }));
 }
 
@@ -190,7 +191,7 @@ LUFactors lu_factor(Arg x) {
 
 Tensor lu_solve(Arg lu, Arg pivots, Arg b) {
   const Matrices r("lu_solve", lu.site());
-  const DType t = r.real_type({&lu, &b});
+  const DType t = r.wide_type({&lu, &b});
   const Handle x = Operand(r.name, lu, t).take(), y = Operand(r.name, b, t).take();
   Handle p = Operand(r.name, pivots).take();
   r.need_matrix(x->shape, true);
@@ -207,19 +208,16 @@ Tensor lu_solve(Arg lu, Arg pivots, Arg b) {
 }
 
 Tensor cholesky(Arg x, bool upper) {
-  const Recorder r{"cholesky", x.site()};
-  const DType t = float_type(common_type(r.name, {&x}));
-  Handle h = Operand(r.name, x, t).take();
-  if (upper && h->shape.size() >= 2) h = matrix_transpose(h, r.site);
-  const Handle* operands[] = {&h};
-  const Handle l =
-      detail::record_call(jit::intern_call(calls::kCholesky, std::string_view()), operands, r.site)[0];
-  return r.tensor(upper ? matrix_transpose(l, r.site) : l);
+  const Matrices r("cholesky", x.site());
+  Handle h = r.matrix(x, true);
+  if (upper) h = r.adjoint(h);
+  const Handle l = r.call(calls::kCholesky, 0, {&h})[0];
+  return r.tensor(upper ? r.adjoint(l) : l);
 }
 
 Tensor cholesky_solve(Arg b, Arg l, bool upper) {
   const Matrices r("cholesky_solve", b.site());
-  const DType t = r.real_type({&l, &b});
+  const DType t = r.wide_type({&l, &b});
   const Handle x = Operand(r.name, l, t).take(), y = Operand(r.name, b, t).take();
   r.need_matrix(x->shape, true);
   need_matrix_of_rows(r, x->shape, y->shape);
@@ -234,7 +232,7 @@ Tensor cholesky_inverse(Arg l, bool upper) {
 
 Tensor tensorsolve(Arg a, Arg b) {
   const Matrices r("tensorsolve", a.site());
-  const DType t = r.real_type({&a, &b});
+  const DType t = r.wide_type({&a, &b});
   const Handle x = Operand(r.name, a, t).take(), y = Operand(r.name, b, t).take();
   const int given = y->shape.size(), rank = x->shape.size();
   Shape unknown;
@@ -248,7 +246,7 @@ Tensor tensorsolve(Arg a, Arg b) {
 
 Tensor tensorinv(Arg x, IntegerArg ind) {
   const Matrices r("tensorinv", x.site());
-  const DType t = r.real_type({&x});
+  const DType t = r.wide_type({&x});
   const Handle h = Operand(r.name, x, t).take();
   const int rank = h->shape.size();
   Shape first, last;

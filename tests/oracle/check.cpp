@@ -2,6 +2,7 @@
 // result "TOLERANCE DTYPE SHAPE BYTES", or "error" alone. A tolerance is N[@S][z]: floats may differ by N
 // units of the last place of what is expected or of S, whichever is larger; z: a zero may have any sign.
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -43,6 +44,15 @@ bool close(double got, double want, DType t, const Tolerance& tolerance) {
   return std::abs(got - want) <= tolerance.ulps * spacing(std::max(std::abs(want), tolerance.scale), t);
 }
 
+/// Compares complex numbers as a whole: by the distance, in units of the last place of the modulus, and by parts
+/// where one is not finite.
+bool close(const std::complex<double>& got, const std::complex<double>& want, DType t, const Tolerance& tolerance) {
+  const Tolerance parts{0, 0, true};
+  if (close(got.real(), want.real(), t, parts) && close(got.imag(), want.imag(), t, parts)) return true;
+  if (!std::isfinite(std::abs(want)) || !std::isfinite(std::abs(got))) return false;
+  return std::abs(got - want) <= tolerance.ulps * spacing(std::max(std::abs(want), tolerance.scale), t);
+}
+
 double element(const std::string& bytes, size_t i, DType t) {
   return detail::with_type(t, [&](auto zero) {
     decltype(zero) v;
@@ -68,9 +78,18 @@ std::string difference(std::string_view got, std::string_view want) {
   const std::string_view got_hex = g.size() > 2 ? g[2] : "", want_hex = w.size() > 3 ? w[3] : "";
   if (got_hex == want_hex) return "";
   const DType t = dtype_named(w[1]);
-  if (!is_float(t) || got_hex.size() != want_hex.size()) return "other values";
+  if (!(is_float(t) || is_complex(t)) || got_hex.size() != want_hex.size()) return "other values";
   const Tolerance tolerance = tolerance_of(w[0]);
   const std::string a = bytes_of(got_hex), b = bytes_of(want_hex);
+  const DType part = plane_type(t);
+  for (size_t i = 0; is_complex(t) && i < a.size() / size_of(t); ++i) {
+    const auto number = [&](const std::string& bytes) {
+      return std::complex<double>(element(bytes, 2 * i, part), element(bytes, 2 * i + 1, part));
+    };
+    if (!close(number(a), number(b), part, tolerance))
+      return "element " + std::to_string(i) + " is at a distance of " + std::to_string(std::abs(number(a) - number(b)));
+  }
+  if (is_complex(t)) return "";
   for (size_t i = 0; i < a.size() / size_of(t); ++i) {
     const double x = element(a, i, t), y = element(b, i, t);
     if (!close(x, y, t, tolerance))

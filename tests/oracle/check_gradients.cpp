@@ -88,7 +88,8 @@ struct Case {
     const std::vector<std::string_view> arguments(fields.begin(), fields.end());
     std::vector<Tensor> values;
     for (const Tensor& r : call(*row, arguments, float64, given))
-      if (r.defined() && is_float(r.dtype())) values.push_back(reshape(r, -1).astype(float64));
+      if (r.defined() && (is_float(r.dtype()) || is_complex(r)))
+        values.push_back(reshape(is_complex(r) ? view_as_real(r) : r, -1).astype(float64));
     return values.empty() ? Tensor() : concat(values);
   }
 

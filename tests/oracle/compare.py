@@ -131,7 +131,7 @@ def write_golden(options, ops):
             case = Case([(family, make)], options.seed, number)
             line = case.golden()
             if case.expected and len(line) <= 700:
-                files[spec.file_of(family)].append(line)
+                files[make.file].append(line)
                 kept += 1
     for name, lines in files.items():
         with open(os.path.join(options.golden, f"oracle_{name}.txt"), "w") as out:

@@ -1,7 +1,7 @@
 """Draws random arguments from one seed."""
 import numpy as np
 
-from values import ALL, DIGITS, LARGEST, LEAST, V, holder, is_float, numbers, rounded
+from values import ALL, DIGITS, LARGEST, LEAST, V, holder, is_complex, is_float, numbers, part_type, rounded
 
 EXTENTS = [1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 11, 13, 16, 17, 31, 33, 61, 64, 67]
 
@@ -71,6 +71,8 @@ class Draw:
         return tuple(1 if self.chance(0.2) else n for n in s)
 
     def values(self, t, shape, kind="any"):
+        if is_complex(t):
+            return self.values(part_type(t), shape, kind) + 1j * self.values(part_type(t), shape, kind)
         if t == "bool":
             return self.rng.integers(0, 2, shape).astype(bool)
         return (floats if is_float(t) else integers)(self.rng, t, shape, kind)

@@ -43,7 +43,7 @@ std::vector<char> bytes_of(std::string_view hex) {
 Tensor tensor_of(DType t, std::vector<char> bytes, const std::vector<int64_t>& shape,
                  std::vector<int64_t> strides, int64_t first) {
   const auto kept = std::make_shared<std::vector<char>>(std::move(bytes));
-  kept->resize(kept->size() + 8);  // an empty tensor needs an address too
+  kept->resize(kept->size() + 16);  // an empty tensor needs an address too
   return from_blob(kept->data() + first * static_cast<int64_t>(size_of(t)), ShapeArg(shape), t,
                    std::move(strides), [kept](void*) {});
 }
@@ -75,6 +75,8 @@ std::vector<std::string_view> split_text(std::string_view s, char separator) {
 DType dtype_named(std::string_view name) {
   for (int i = 0; i < kDTypeCount; ++i)
     if (name == name_of(static_cast<DType>(i))) return static_cast<DType>(i);
+  for (const DType t : {complex64, complex128})
+    if (name == name_of(t)) return t;
   throw BadCase("no dtype: " + std::string(name));
 }
 

@@ -85,6 +85,7 @@ Tried try_sample(const Row& row) {
   std::vector<DType> order{float32};
   for (int i = 0; i < kDTypeCount; ++i)
     if (static_cast<DType>(i) != float32) order.push_back(static_cast<DType>(i));
+  order.insert(order.end(), {complex64, complex128});
   for (const DType t : order) {
     Watcher watcher;
     bool reads = false;

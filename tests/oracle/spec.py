@@ -4,7 +4,7 @@ import os
 
 FILES = sorted(f[len("expect_"):-len(".py")] for f in os.listdir(os.path.dirname(os.path.abspath(__file__)))
                if f.startswith("expect_"))
-_ops = []  # name, file, function
+_ops = []  # name, function
 _meant = {}
 
 
@@ -13,12 +13,17 @@ class Skip(Exception):
 
 
 def op(*names):
-    """Registers a function of (draw, name), for each of several names; it returns arguments and results."""
+    """Registers a function of (draw, name), for each of several names; it returns arguments and results. A name may have several, of
+    several files."""
 
     def register(f):
         file = f.__module__[len("expect_"):]
         for name in names:
-            _ops.append((name, file, lambda draw, f=f, name=name: (name, *f(draw, name))))
+            def make(draw, f=f, name=name):
+                return (name, *f(draw, name))
+
+            make.file = file
+            _ops.append((name, make))
         return f
 
     return register
@@ -27,14 +32,10 @@ def op(*names):
 def ops(only=None):
     for f in FILES:
         importlib.import_module("expect_" + f)
-    chosen = [(name, make) for name, file, make in _ops if only is None or name in only]
+    chosen = [(name, make) for name, make in _ops if only is None or name in only]
     if not chosen:
         raise SystemExit("no such op")
     return chosen
-
-
-def file_of(name):
-    return next(file for n, file, _ in _ops if n == name)
 
 
 def meant(name):

@@ -104,6 +104,7 @@ std::span<const Row> arranging_rows();
 std::span<const Row> indexing_rows();
 std::span<const Row> product_rows();
 std::span<const Row> linalg_rows();
+std::span<const Row> complex_rows();
 std::span<const Row> number_rows();
 std::span<const Row> random_rows();
 std::span<const Row> activation_rows();

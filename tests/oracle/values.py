@@ -7,6 +7,7 @@ UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
 INTS = SIGNED + UNSIGNED
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 ALL = BOOL + INTS + FLOATS
+COMPLEX = ["complex64", "complex128"]
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # of the significand
 LEAST = {"float16": -14, "bfloat16": -126, "float32": -126, "float64": -1022}  # exponent of the smallest normal
 LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38,
@@ -15,6 +16,15 @@ LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4
 
 def is_float(t):
     return t in FLOATS
+
+
+def is_complex(t):
+    return t in COMPLEX
+
+
+def part_type(t):
+    """Returns the dtype of the parts of complex numbers; another dtype itself."""
+    return {"complex64": "float32", "complex128": "float64"}.get(t, t)
 
 
 def is_int(t):
@@ -68,6 +78,8 @@ class V:
     @property
     def wide(self):
         """Returns the values in a type of more digits than float32, or than float64, has."""
+        if is_complex(self.t):
+            return self.a.astype(np.clongdouble if self.t == "complex128" else np.complex128)
         return self.a.astype(np.longdouble if self.t == "float64" else np.float64)
 
 
@@ -103,11 +115,11 @@ def text_of(x):
 
 class Out:
     """Holds an expected result, and how far from it one may be: `ulps` units of the last place of the value, or of `scale`
-    where that is larger; a zero may have any sign if `zero`."""
+    where that is larger; a zero may have any sign if `zero`. Complex numbers are compared as a whole, in units of the modulus."""
 
     def __init__(self, t, a, ulps=0, scale=0, zero=False):
         self.t, self.a = t, rounded(a, t)
-        self.ulps, self.scale, self.zero = (float(ulps) if is_float(t) else 0.0), float(scale), zero
+        self.ulps, self.scale, self.zero = (float(ulps) if is_float(t) or is_complex(t) else 0.0), float(scale), zero
 
     def text(self):
         tolerance = f"{self.ulps:g}" + (f"@{self.scale.hex()}" if self.scale else "") + ("z" if self.zero else "")
@@ -122,6 +134,11 @@ class Out:
             return f"shape {fields[1]}, not {numbers(self.a.shape)}"
         g = from_bits(bytes.fromhex(fields[2]) if len(fields) > 2 else b"", self.t, self.a.shape)
         wrong = g != self.a
+        if is_complex(self.t):
+            same = [(x == y) | (np.isnan(x) & np.isnan(y)) for x, y in ((g.real, self.a.real), (g.imag, self.a.imag))]
+            wrong = ~(same[0] & same[1])
+            if self.ulps and wrong.any():
+                wrong &= ~self.near_complex(g)
         if is_float(self.t):
             wrong &= ~(np.isnan(g) & np.isnan(self.a))
             if not self.zero:
@@ -132,6 +149,13 @@ class Out:
             return None
         at = tuple(int(i[0]) for i in np.nonzero(wrong)) if np.ndim(wrong) else ()
         return f"{int(wrong.sum())} of {wrong.size} elements; at {at} {g[at]!r}, not {self.a[at]!r}"
+
+    def near_complex(self, g):
+        a, b = g.astype(np.clongdouble), self.a.astype(np.clongdouble)
+        finite = np.isfinite(a) & np.isfinite(b)
+        magnitude = np.where(finite, np.maximum(np.maximum(np.abs(b), self.scale), 2.0 ** LEAST[part_type(self.t)]), 1)
+        spacing = np.ldexp(np.longdouble(1), np.frexp(magnitude)[1] - DIGITS[part_type(self.t)])
+        return finite & (np.abs(np.where(finite, a - b, 0)) <= self.ulps * spacing)
 
     def near(self, g):
         a, b = g.astype(np.longdouble), self.a.astype(np.longdouble)
@@ -151,6 +175,9 @@ def promote(*types):
             continue
         if r == "bool":
             r = t
+        elif is_complex(r) or is_complex(t):
+            wide = {part_type(r), part_type(t)} & {"float64"}
+            r = "complex128" if wide else "complex64"
         elif is_float(r) != is_float(t):
             r = r if is_float(r) else t
         elif is_float(r):
@@ -164,7 +191,7 @@ def promote(*types):
 
 
 def float_type(t):
-    return t if is_float(t) else "float32"
+    return t if is_float(t) or is_complex(t) else "float32"
 
 
 def work(a, t):

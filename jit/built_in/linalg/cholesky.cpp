@@ -2,22 +2,14 @@
 
 #include <cmath>
 
-#include "jit/built_in/linalg/matrices.hpp"
-#include "support/error.hpp"
+#include "jit/built_in/linalg/planes.hpp"
 
 namespace lazy::jit::calls {
 namespace {
 
-std::vector<CallOutput> infer_cholesky(const CallSpec&, std::span<const Meta> operands) {
-  if (operands.size() != 1) throw ShapeError("cholesky: one operand is needed");
-  const Meta& x = operands[0];
-  const int rank = x.shape.size();
-  if (rank < 2 || x.shape[rank - 1] != x.shape[rank - 2])
-    throw ShapeError("cholesky: a square matrix, or a batch of them, is needed; the shape is " +
-                     to_string(x.shape));
-  if (x.dtype != DType::float32 && x.dtype != DType::float64)
-    throw DtypeError(std::string("cholesky: float32 or float64 is needed, not ") + name_of(x.dtype));
-  return {CallOutput::like(0, x, x.dtype)};
+std::vector<CallOutput> infer_cholesky(const CallSpec& spec, std::span<const Meta> operands) {
+  check_matrices(spec, operands, 1, true);
+  return {CallOutput::like(0, operands[0], operands[0].dtype)};
 }
 
 /// Factorises row by row, as in textbooks.
@@ -32,9 +24,9 @@ void factor(const CallRun& r) {
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j <= i; ++j) {
         T sum = x[i * n + j];
-        for (int64_t k = 0; k < j; ++k) sum -= at(i, k) * at(j, k);
-        if (i != j) at(i, j) = sum / at(j, j);
-        else if (sum > 0) at(i, i) = std::sqrt(sum);
+        for (int64_t k = 0; k < j; ++k) sum -= times(at(i, k), conjugate(at(j, k)));
+        if (i != j) at(i, j) = sum / real_part(at(j, j));
+        else if (real_part(sum) > 0) at(i, i) = std::sqrt(real_part(sum));
         else not_positive_definite(r, m, i + 1);
       }
     if (r.out[0])
@@ -43,11 +35,8 @@ void factor(const CallRun& r) {
 }
 
 void run_cholesky(const CallRun& r) {
-  if (r.operands[0].dtype == DType::float32) factor<float>(r);
-  else factor<double>(r);
+  by_dtype(r, [&](auto zero) { factor<decltype(zero)>(r); });
 }
-
-int in_place_cholesky(const CallSpec&, int) { return 0; }
 
 }  // namespace
 
@@ -57,7 +46,9 @@ void not_positive_definite(const CallRun& r, int64_t index, int64_t order) {
       "is not positive definite (its leading minor of order " + std::to_string(order) + " is not positive)");
 }
 
-constinit const CallDefinition kCholesky{
-    .name = "cholesky", .infer = infer_cholesky, .run = run_cholesky, .in_place = in_place_cholesky};
+constinit const CallDefinition kCholesky{.name = "cholesky",
+                                         .infer = infer_planes,
+                                         .run = run_whole<run_cholesky>,
+                                         .in_place = over_operand<0>, .infer_complex = infer_cholesky};
 
 }  // namespace lazy::jit::calls

@@ -1,4 +1,4 @@
-// Computes the Cholesky factor of each matrix of a batch: lower triangular L with L L^T = x, zeros above.
+// Computes the Cholesky factor of each matrix of a batch: lower triangular L with L L^H = x, zeros above.
 // Only the lower triangle of x is read. Throws Error at the call's line, with the matrix's index, for one
 // that is not positive definite.
 #pragma once

@@ -1,16 +1,14 @@
-// Finds eigenvalues and eigenvectors of matrices whose eigenvalues are real.
+// Finds eigenvalues and eigenvectors of matrices, which are complex.
 #pragma once
 #include "jit/built_in/linalg/matrices.hpp"
 
 namespace lazy::jit::calls {
 
-/// x (..., n, n) -> values (..., n), vectors (..., n, n), which are rows of length 1; in no order. Throws for
-/// eigenvalues that are complex, for NaN and infinities.
+/// x (..., n, n), real or complex -> complex values (..., n), vectors (..., n, n), which are rows of length 1;
+/// in no order. Throws for NaN and infinities.
 extern const CallDefinition kEig;
 inline constexpr uint32_t kEigenvaluesOnly = 1;  // there is one output
 
-/// Throws Error for matrix `index`, of which an eigenvalue has this imaginary part.
-[[noreturn]] void fail_complex(const CallRun&, int64_t index, double imaginary);
 /// Throws Error for matrix `index`, for which iterations have not converged.
 [[noreturn]] void fail_to_converge(const CallRun&, int64_t index);
 

@@ -1,11 +1,11 @@
-// Finds the eigenvalues, ascending, and orthonormal eigenvectors of symmetric matrices. Only the lower
-// triangle is read.
+// Finds the eigenvalues, ascending, and orthonormal eigenvectors of symmetric matrices, or Hermitian
+// ones. Only the lower triangle is read, of its diagonal the real parts.
 #pragma once
 #include "jit/built_in/linalg/matrices.hpp"
 
 namespace lazy::jit::calls {
 
-/// x (..., n, n) -> values (..., n), vectors (..., n, n), which are rows. Throws for NaN and infinities.
+/// x (..., n, n) -> values (..., n), vectors (..., n, n): conjugates of them are rows. Throws for NaN and infinities.
 extern const CallDefinition kEigh;
 inline constexpr uint32_t kUpperTriangle = 1;  // the upper triangle is read, and not the lower one
 inline constexpr uint32_t kValuesOnly = 2;     // there is one output

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "jit/built_in/linalg/planes.hpp"
 #include "support/error.hpp"
 
 namespace lazy::jit::calls {
@@ -75,7 +76,7 @@ void solve_all(const CallRun& r) {
     std::copy_n(input<T>(r, 0) + m * a.size(), a.size(), lu.begin());
     if (const int64_t order = factor_lu(lu.data(), a.rows, a.rows, pivots.data())) {
       if (!(r.spec.as<MatrixAttributes>().flags & kInfinite)) fail_singular(r, m, order);
-      std::fill_n(output<T>(r, 0) + m * b.size(), b.size(), std::numeric_limits<T>::infinity());
+      std::fill_n(output<T>(r, 0) + m * b.size(), b.size(), T{std::numeric_limits<RealOf<T>>::infinity()});
     } else {
       solve_rows(r, 1, m, lu.data(), pivots.data());
     }
@@ -107,15 +108,12 @@ void run_lu_solve(const CallRun& r) {
   by_dtype(r, [&](auto zero) { lu_solve_all<decltype(zero)>(r); });
 }
 
-int over_b(const CallSpec&, int) { return 1; }
-int over_third(const CallSpec&, int) { return 2; }
-
 }  // namespace
 
 template <class T>
 void check_factors(const CallRun& r, int64_t m, const T* a, const int32_t* pivots, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
-    if (a[i * n + i] == 0) fail_singular(r, m, i + 1);
+    if (a[i * n + i] == T{0}) fail_singular(r, m, i + 1);
     if (pivots[i] < 1 || pivots[i] > n)
       fail_for(r, m,
                "has pivot " + std::to_string(pivots[i]) + ", which is not in [1, " + std::to_string(n) + "]");
@@ -127,9 +125,9 @@ int64_t factor_lu(T* a, int64_t m, int64_t n, int32_t* pivots) {
   int64_t singular = 0;
   for (int64_t j = 0; j < std::min(m, n); ++j) {
     int64_t p = j;
-    T most = std::abs(a[j * n + j]);
+    RealOf<T> most = magnitude(a[j * n + j]);
     for (int64_t i = j + 1; i < m; ++i)
-      if (const T v = std::abs(a[i * n + j]); v > most) most = v, p = i;
+      if (const RealOf<T> v = magnitude(a[i * n + j]); v > most) most = v, p = i;
     pivots[j] = static_cast<int32_t>(p + 1);
     if (most == 0) {
       if (!singular) singular = j + 1;
@@ -141,7 +139,7 @@ int64_t factor_lu(T* a, int64_t m, int64_t n, int32_t* pivots) {
       T* const to = a + i * n;
       const T l = to[j] / row[j];
       to[j] = l;
-      for (int64_t c = j + 1; c < n; ++c) to[c] -= l * row[c];
+      for (int64_t c = j + 1; c < n; ++c) to[c] -= times(l, row[c]);
     }
   }
   return singular;
@@ -152,12 +150,12 @@ void substitute_lu(const T* a, int64_t n, const int32_t* pivots, T* x) {
   for (int64_t i = 0; i < n; ++i) std::swap(x[i], x[pivots[i] - 1]);
   for (int64_t i = 1; i < n; ++i) {
     T sum = x[i];
-    for (int64_t j = 0; j < i; ++j) sum -= a[i * n + j] * x[j];
+    for (int64_t j = 0; j < i; ++j) sum -= times(a[i * n + j], x[j]);
     x[i] = sum;
   }
   for (int64_t i = n; i-- > 0;) {
     T sum = x[i];
-    for (int64_t j = i + 1; j < n; ++j) sum -= a[i * n + j] * x[j];
+    for (int64_t j = i + 1; j < n; ++j) sum -= times(a[i * n + j], x[j]);
     x[i] = sum / a[i * n + i];
   }
 }
@@ -167,21 +165,30 @@ void order_of(const int32_t* pivots, int64_t count, int64_t rows, int64_t* order
   for (int64_t i = 0; i < count; ++i) std::swap(order[i], order[pivots[i] - 1]);
 }
 
-template int64_t factor_lu(float*, int64_t, int64_t, int32_t*);
-template int64_t factor_lu(double*, int64_t, int64_t, int32_t*);
-template void substitute_lu(const float*, int64_t, const int32_t*, float*);
-template void substitute_lu(const double*, int64_t, const int32_t*, double*);
-template void check_factors(const CallRun&, int64_t, const float*, const int32_t*, int64_t);
-template void check_factors(const CallRun&, int64_t, const double*, const int32_t*, int64_t);
+#define LAZY_LU(T)                                                   \
+  template int64_t factor_lu(T*, int64_t, int64_t, int32_t*);        \
+  template void substitute_lu(const T*, int64_t, const int32_t*, T*); \
+  template void check_factors(const CallRun&, int64_t, const T*, const int32_t*, int64_t);
+LAZY_LU(float)
+LAZY_LU(double)
+LAZY_LU(std::complex<float>)
+LAZY_LU(std::complex<double>)
+#undef LAZY_LU
 
 using namespace call_trait;
-constinit const CallDefinition kLu{.name = "lu", .traits = kNotUnique, .infer = infer_lu, .run = run_lu};
+constinit const CallDefinition kLu{.name = "lu",
+                                   .traits = kNotUnique,
+                                   .infer = infer_planes,
+                                   .run = run_whole<run_lu>, .infer_complex = infer_lu};
 constinit const CallDefinition kLuSolve{.name = "lu_solve",
                                         .traits = kNotUnique,
-                                        .infer = infer_lu_solve,
-                                        .run = run_lu_solve,
-                                        .in_place = over_third};
-constinit const CallDefinition kSolve{
-    .name = "solve", .traits = kNotUnique, .infer = infer_solve, .run = run_solve, .in_place = over_b};
+                                        .infer = infer_planes,
+                                        .run = run_whole<run_lu_solve>,
+                                        .in_place = over_operand<2>, .infer_complex = infer_lu_solve};
+constinit const CallDefinition kSolve{.name = "solve",
+                                      .traits = kNotUnique,
+                                      .infer = infer_planes,
+                                      .run = run_whole<run_solve>,
+                                      .in_place = over_operand<1>, .infer_complex = infer_solve};
 
 }  // namespace lazy::jit::calls

@@ -21,7 +21,8 @@ void check_matrices(const CallSpec& spec, std::span<const Meta> operands, size_t
         !std::equal(m.shape.begin(), m.shape.end() - 2, first.shape.begin()))
       throw ShapeError(name + ": matrices, or batches of equal shape, are needed; the shapes are " +
                        to_string(first.shape) + " and " + to_string(m.shape));
-    if (m.dtype != first.dtype || (m.dtype != DType::float32 && m.dtype != DType::float64))
+    const DType plane = plane_type(m.dtype);
+    if (m.dtype != first.dtype || (plane != DType::float32 && plane != DType::float64))
       throw DtypeError(name + ": float32 or float64 is needed, not " + lazy::name_of(m.dtype));
     for (int back = 1; back <= 2; ++back)
       if (m.shape[rank - back] > std::numeric_limits<int32_t>::max())
@@ -49,12 +50,11 @@ CallOutput batched(std::span<const Meta> operands, DType t, std::initializer_lis
   return o;
 }
 
-std::vector<CallOutput> infer_eigen(const CallSpec& spec, std::span<const Meta> operands, bool vectors) {
+std::vector<CallOutput> infer_eigen(const CallSpec& spec, std::span<const Meta> operands, DType values,
+                                    std::optional<DType> vectors) {
   check_matrices(spec, operands, 1, true);
-  const int64_t n = operands[0].shape.back();
-  const DType t = operands[0].dtype;
-  std::vector<CallOutput> out{batched(operands, t, {{n, 0, 1}})};
-  if (vectors) out.push_back(CallOutput::like(0, operands[0], t));
+  std::vector<CallOutput> out{batched(operands, values, {{operands[0].shape.back(), 0, 1}})};
+  if (vectors) out.push_back(CallOutput::like(0, operands[0], *vectors));
   return out;
 }
 
@@ -81,7 +81,7 @@ void need_finite(const CallRun& r, Triangle t) {
     for (int64_t m = 0; m < b.count; ++m)
       for (int64_t i = 0; i < b.rows; ++i, x += b.columns) {
         const int64_t begin = t == Triangle::upper ? i : 0, end = t == Triangle::lower ? i + 1 : b.columns;
-        if (!std::all_of(x + begin, x + end, [](auto v) { return std::isfinite(v); }))
+        if (!std::all_of(x + begin, x + end, [](auto v) { return is_finite(v); }))
           fail_for(r, m, "has NaN or an infinity");
       }
   });

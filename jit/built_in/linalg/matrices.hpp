@@ -1,15 +1,19 @@
 // Shared by the calls of linear algebra: their operands are matrices, or batches of them, the last two axes.
 #pragma once
+#include <complex>
 #include <initializer_list>
+#include <optional>
 
+#include "jit/built_in/linalg/scalars.hpp"
 #include "jit/calls/call.hpp"
 
 namespace lazy::jit::calls {
 
-/// Holds the attributes of a call of linear algebra. Each call says what its flags mean.
+/// Holds the attributes of a call of linear algebra. Each call says what its flags mean, but for kOfPlanes.
 struct MatrixAttributes {
   uint32_t flags = 0;
 };
+inline constexpr uint32_t kOfPlanes = 1u << 31;  // operands are planes of complex numbers (planes.hpp)
 
 /// Counts the matrices of an operand or output.
 struct Batch {
@@ -18,13 +22,15 @@ struct Batch {
   int64_t size() const { return rows * columns; }
 };
 
-/// Throws ShapeError or DtypeError unless there are `count` operands of one dtype, float32 or float64, and of
-/// equal leading axes, each a matrix or a batch of them whose extents LAPACK can count; the first square if
+/// Throws ShapeError or DtypeError unless there are `count` operands of one dtype, which is float32, float64
+/// or the complex ones of these, and of equal leading axes, each a matrix or a batch of them whose extents LAPACK can count; the first square if
 /// `square`.
 void check_matrices(const CallSpec&, std::span<const Meta>, size_t count, bool square);
 
-/// Describes the outputs of a call for eigenvalues: n numbers a matrix, and with `vectors` a matrix of them.
-std::vector<CallOutput> infer_eigen(const CallSpec&, std::span<const Meta>, bool vectors);
+/// Describes the outputs of a call for eigenvalues: n numbers of dtype `values` a matrix, and with vectors a
+/// matrix of `vectors`.
+std::vector<CallOutput> infer_eigen(const CallSpec&, std::span<const Meta>, DType values,
+                                    std::optional<DType> vectors);
 
 /// Describes the last axes of an output: an extent, and the axis of an operand that always has it.
 struct LastAxis {
@@ -50,8 +56,12 @@ void need_finite(const CallRun&, Triangle = Triangle::both);
 /// Calls f(T{}) with the element type of the first operand.
 template <class F>
 void by_dtype(const CallRun& r, F&& f) {
-  if (r.operands[0].dtype == DType::float32) f(float{});
-  else f(double{});
+  switch (r.operands[0].dtype) {
+    case DType::float32: return f(float{});
+    case DType::complex64: return f(std::complex<float>{});
+    case DType::complex128: return f(std::complex<double>{});
+    default: return f(double{});
+  }
 }
 template <class T>
 const T* input(const CallRun& r, int i) {

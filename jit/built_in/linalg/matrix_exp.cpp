@@ -9,6 +9,7 @@
 
 #include "jit/backend/backend.hpp"
 #include "jit/built_in/linalg/lu.hpp"
+#include "jit/built_in/linalg/planes.hpp"
 
 namespace lazy::jit::calls {
 namespace {
@@ -35,25 +36,27 @@ constexpr double kPade[] = {64764752532480000.,
                             1.};
 constexpr int64_t kWorthSharing = 64;  // rows; products of smaller matrices stay on one thread
 
-using Matrix = std::vector<double>;
-
-/// Computes with matrices of n x n, sharing rows among the backend's threads if `shared`.
+/// Computes with matrices of n x n, of double or complex<double>, sharing rows among the backend's threads if
+/// `shared`.
+template <class W>
 struct Algebra {
+  using Matrix = std::vector<W>;
+
   int64_t n;
   Backend& backend;
   bool shared;
 
   Matrix product(const Matrix& a, const Matrix& b) const {
-    Matrix c(a.size(), 0);
+    Matrix c(a.size(), W{0});
     const auto rows = [&](int64_t begin, int64_t end) {
       constexpr int64_t kDepth = 64;  // rows of b that stay in the cache
       for (int64_t k0 = 0; k0 < n; k0 += kDepth)
         for (int64_t i = begin; i < end; ++i)
           for (int64_t k = k0; k < std::min(n, k0 + kDepth); ++k) {
-            const double f = a[static_cast<size_t>(i * n + k)];
-            const double* const from = b.data() + k * n;
-            double* const to = c.data() + i * n;
-            for (int64_t j = 0; j < n; ++j) to[j] += f * from[j];
+            const W f = a[static_cast<size_t>(i * n + k)];
+            const W* const from = b.data() + k * n;
+            W* const to = c.data() + i * n;
+            for (int64_t j = 0; j < n; ++j) to[j] += times(f, from[j]);
           }
     };
     const int64_t pieces = shared && n >= kWorthSharing ? n / 16 : 1;
@@ -63,7 +66,7 @@ struct Algebra {
   }
   /// Returns the sum of matrices times factors, plus a multiple of the identity.
   Matrix sum(std::initializer_list<std::pair<double, const Matrix*>> terms, double identity) const {
-    Matrix c(static_cast<size_t>(n * n), 0);
+    Matrix c(static_cast<size_t>(n * n), W{0});
     for (const auto& [f, m] : terms)
       for (size_t i = 0; i < c.size(); ++i) c[i] += f * (*m)[i];
     for (int64_t i = 0; i < n; ++i) c[static_cast<size_t>(i * n + i)] += identity;
@@ -90,11 +93,11 @@ struct Algebra {
       for (int64_t i = 0; i < n; ++i) sum += std::abs(a[static_cast<size_t>(i * n + j)]);
       norm = std::max(norm, std::isnan(sum) ? std::numeric_limits<double>::infinity() : sum);
     }
-    if (!std::isfinite(norm)) return Matrix(a.size(), std::numeric_limits<double>::quiet_NaN());
+    if (!std::isfinite(norm)) return Matrix(a.size(), W{std::numeric_limits<double>::quiet_NaN()});
     int squarings = 0;
     if (norm > kLargestNorm) {
       squarings = std::max(0, static_cast<int>(std::ceil(std::log2(norm / kLargestNorm))));
-      for (double& v : a) v = std::ldexp(v, -squarings);
+      for (W& v : a) v *= std::ldexp(1.0, -squarings);
     }
     const double* const b = kPade;
     const Matrix a2 = product(a, a), a4 = product(a2, a2), a6 = product(a4, a2);
@@ -111,11 +114,11 @@ struct Algebra {
 template <class T>
 void matrix_exp_all(const CallRun& r) {
   const Batch b(r.operands[0].shape);
-  const Algebra algebra{b.rows, r.backend, b.count == 1};
+  const Algebra<WideOf<T>> algebra{b.rows, r.backend, b.count == 1};
   const auto one = [&](int64_t m) {
     const T* const x = input<T>(r, 0) + m * b.size();
-    const Matrix e = algebra.exponential(Matrix(x, x + b.size()));
-    std::copy(e.begin(), e.end(), output<T>(r, 0) + m * b.size());
+    const auto e = algebra.exponential({x, x + b.size()});
+    std::transform(e.begin(), e.end(), output<T>(r, 0) + m * b.size(), [](auto v) { return static_cast<T>(v); });
   };
   const int64_t pieces = std::min<int64_t>(b.count, b.count * b.size() / 1024 + 1);
   if (pieces == 1)
@@ -131,14 +134,12 @@ void run_matrix_exp(const CallRun& r) {
     by_dtype(r, [&](auto zero) { matrix_exp_all<decltype(zero)>(r); });
 }
 
-int in_place_matrix_exp(const CallSpec&, int) { return 0; }
-
 }  // namespace
 
 constinit const CallDefinition kMatrixExp{.name = "matrix_exp",
                                           .traits = call_trait::kNotUnique,
-                                          .infer = infer_matrix_exp,
-                                          .run = run_matrix_exp,
-                                          .in_place = in_place_matrix_exp};
+                                          .infer = infer_planes,
+                                          .run = run_whole<run_matrix_exp>,
+                                          .in_place = over_operand<0>, .infer_complex = infer_matrix_exp};
 
 }  // namespace lazy::jit::calls

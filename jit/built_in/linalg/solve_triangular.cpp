@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/built_in/linalg/planes.hpp"
 #include "support/error.hpp"
 
 namespace lazy::jit::calls {
@@ -33,8 +34,6 @@ void run_solve_triangular(const CallRun& r) {
   by_dtype(r, [&](auto zero) { solve_triangular_all<decltype(zero)>(r); });
 }
 
-int in_place_solve_triangular(const CallSpec&, int) { return 1; }
-
 }  // namespace
 
 void fail_triangular(const CallRun& r, int64_t index, int64_t order) {
@@ -51,17 +50,19 @@ void substitute(const T* a, int64_t n, uint32_t flags, T* x) {
     const int64_t i = from_end ? n - 1 - step : step;
     const int64_t begin = from_end ? i + 1 : 0, end = from_end ? n : i;
     T sum = x[i];
-    for (int64_t j = begin; j < end; ++j) sum -= a[i * row + j * column] * x[j];
+    for (int64_t j = begin; j < end; ++j) sum -= times(a[i * row + j * column], x[j]);
     x[i] = flags & kUnit ? sum : sum / a[i * n + i];
   }
 }
 template void substitute(const float*, int64_t, uint32_t, float*);
 template void substitute(const double*, int64_t, uint32_t, double*);
+template void substitute(const std::complex<float>*, int64_t, uint32_t, std::complex<float>*);
+template void substitute(const std::complex<double>*, int64_t, uint32_t, std::complex<double>*);
 
 constinit const CallDefinition kSolveTriangular{.name = "solve_triangular",
                                                 .traits = call_trait::kNotUnique,
-                                                .infer = infer_solve_triangular,
-                                                .run = run_solve_triangular,
-                                                .in_place = in_place_solve_triangular};
+                                                .infer = infer_planes,
+                                                .run = run_whole<run_solve_triangular>,
+                                                .in_place = over_operand<1>, .infer_complex = infer_solve_triangular};
 
 }  // namespace lazy::jit::calls

@@ -16,7 +16,7 @@ template <class T>
 int64_t zero_on_diagonal(const T* a, int64_t n, uint32_t flags) {
   if (flags & kUnit) return 0;
   for (int64_t i = 0; i < n; ++i)
-    if (a[i * n + i] == 0) return i + 1;
+    if (a[i * n + i] == T{0}) return i + 1;
   return 0;
 }
 /// Throws Error for matrix `index`, which has 0 at that place, counted from 1.

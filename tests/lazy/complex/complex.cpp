@@ -253,23 +253,6 @@ BOOST_AUTO_TEST_CASE(layers) {
               C64(10, 20) + C64(0, 1) + C64(2, 1) * C64(1, 1) + C64(2, 1) + C64(2, 1) * C64(3, 1)));
 }
 
-// Systems are solved as real ones of twice the size.
-BOOST_AUTO_TEST_CASE(systems) {
-  Generator g(5);
-  const Tensor a = randn(g, {2, 5, 5}, complex128), b = randn(g, {2, 5, 3}, complex128);
-  BOOST_TEST(abs(matmul(a, solve(a, b)) - b).max().item<double>() < 1e-12);
-  BOOST_TEST(abs(matmul(a, inv(a)) - eye(5)).max().item<double>() < 1e-12);
-  BOOST_TEST(abs(matmul(a[0], solve(a[0], b(0, slice(), 0))) - b(0, slice(), 0)).max().item<double>() <
-             1e-12);
-  BOOST_TEST(abs(matrix_power(a, -2) - inv(matmul(a, a))).max().item<double>() < 1e-10);
-  refuses("det", [&] { return det(a); });
-  refuses("cholesky", [&] { return cholesky(a); });
-  refuses("qr", [&] { return qr(a).Q; });
-  refuses("eigvalsh", [&] { return eigvalsh(a); });
-  refuses("svd", [&] { return svd(a).S; });
-  refuses("eigvals", [&] { return eigvals(a); });
-}
-
 BOOST_AUTO_TEST_CASE(draws) {
   Generator g(7);
   const Tensor x = randn(g, {20000}, complex64), u = rand(g, {1000}, complex128);

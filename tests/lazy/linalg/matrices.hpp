@@ -12,8 +12,15 @@ namespace linear {
 
 using namespace lazy;
 
-/// Returns normally distributed values in memory.
+/// The dtypes that linear algebra computes in.
+inline const std::vector<DType> kNumbers{float32, float64, complex64, complex128};
+
+/// Returns normally distributed values in memory; both parts of complex ones are.
 inline Tensor normal(const Shape& shape, DType t, uint64_t seed) {
+  if (isdtype(t, "complex floating")) {
+    const DType part = t == complex64 ? float32 : float64;
+    return complex(normal(shape, part, seed), normal(shape, part, seed + 1000)).eval();
+  }
   BOOST_TEST_MESSAGE("normal values, seed " << seed);
   std::mt19937_64 r(seed);
   std::normal_distribution<double> d;
@@ -32,7 +39,7 @@ inline Shape with(const Shape& batch, std::initializer_list<int64_t> last) {
 
 inline double largest(const Tensor& x) {
   double most = 0;
-  for (const double v : x.to_vector<double>()) most = std::isnan(v) ? v : std::max(most, std::abs(v));
+  for (const double v : abs(x).to_vector<double>()) most = std::isnan(v) ? v : std::max(most, std::abs(v));
   return most;
 }
 
@@ -47,7 +54,7 @@ inline double units(const Tensor& got, const Tensor& wanted, int64_t terms, doub
 inline void orthonormal(const Tensor& x, Site s = Site::current()) {
   BOOST_TEST_CONTEXT("from line " << s.line()) {
     const int64_t k = x.shape().back();
-    const Tensor product = matmul(swapaxes(x, -1, -2), x);
+    const Tensor product = matmul(adjoint(x), x);
     BOOST_TEST(units(product, broadcast_to(eye(k, k, 0, x.dtype()), product.shape()),
                      std::max<int64_t>(x.size(-2), 1), 1) < 20);
   }

@@ -26,6 +26,24 @@ BOOST_AUTO_TEST_CASE(of_a_diagonal) {
   for (size_t i = 0; i < 8; ++i) close(cond(x, kOrders[i]), {conditions[i]}, 1e-14);
 }
 
+BOOST_AUTO_TEST_CASE(of_complex_matrices) {
+  const Tensor x = normal({3, 4, 4}, complex128, 1), p = pinv(x);
+  const Tensor s = svdvals(x);
+  close(matrix_norm(x, "fro"), sqrt(sum(square(s), -1)).to_vector<double>(), 1e-13);
+  close(matrix_norm(x, "nuc"), sum(s, -1).to_vector<double>(), 1e-13);
+  close(matrix_norm(x, 2), max(s, -1).to_vector<double>(), 1e-13);
+  close(matrix_norm(x, 1), max(sum(abs(x), -2), -1).to_vector<double>(), 1e-13);
+  for (const NormOrder& o : kOrders) {
+    BOOST_TEST((matrix_norm(x, o).dtype() == float64));
+    BOOST_TEST((matrix_norm(astype(x, complex64), o).dtype() == float32));
+    BOOST_TEST((cond(x, o).dtype() == float64));
+    const double inverse = o.name().empty() && std::abs(o.order()) == 2 ? 1 / matrix_norm(x(0), -o.order()).item<double>()
+                                                                       : matrix_norm(inv(x(0)), o).item<double>();
+    BOOST_TEST(std::abs(cond(x(0), o).item<double>() / (matrix_norm(x(0), o).item<double>() * inverse) - 1) < 1e-11);
+  }
+  BOOST_TEST(cond(ones({2, 2}, complex64) * std::complex<float>(1, 1), 1).item<double>() == inf);
+}
+
 BOOST_AUTO_TEST_CASE(along_axes) {
   const Tensor x = normal({3, 4, 5}, float64, 1);
   for (const NormOrder& o : kOrders) {
@@ -66,6 +84,24 @@ BOOST_AUTO_TEST_CASE(powers) {
   equal(matrix_power(eye(2), INT64_MIN), float32, {2, 2}, {1, 0, 0, 1});
   const Tensor bad = matrix_power(zeros({2, 2}), -2);
   BOOST_CHECK_THROW(bad.eval(), Error);
+}
+
+BOOST_AUTO_TEST_CASE(complex_functions) {
+  const std::complex<double> i(0, 1);
+  for (const DType t : {complex64, complex128}) {
+    const Tensor x = normal({2, 6, 6}, t, 4) + eye(6, 6, 0, t) * 8.0;
+    BOOST_TEST(units(matmul(matrix_power(x, -3), matrix_power(x, 3)), broadcast_to(eye(6, 6, 0, t), x.shape()), 6, 1) < 100);
+    const Tensor skew = x - adjoint(x);  // whose exponential is unitary
+    orthonormal(matrix_exp(skew));
+    gives(matmul(matrix_exp(x * i), matrix_exp(x * i)), matrix_exp(x * (2.0 * i)), 300);
+    gives(multi_dot({x(0), x(1), x(0)}), matmul(x(0), matmul(x(1), x(0))));
+  }
+  const Tensor turn = complex(zeros({1, 1}, float64), full({1, 1}, pi, float64));
+  BOOST_TEST(largest(matrix_exp(turn) + 1) < 1e-15);
+  BOOST_TEST(std::isnan(largest(matrix_exp(turn * inf))));
+  // That of real numbers and of the same numbers as complex ones.
+  const Tensor r = normal({3, 5, 5}, float64, 2);
+  BOOST_TEST(largest(matrix_exp(astype(r, complex128)) - matrix_exp(r)) < 1e-12);
 }
 
 BOOST_AUTO_TEST_CASE(exponentials) {

@@ -39,7 +39,7 @@ void solve_sizes(DType t) {
 BOOST_AUTO_TEST_SUITE(linear_systems)
 
 BOOST_AUTO_TEST_CASE(solutions) {
-  for (const DType t : {float32, float64}) solve_sizes(t);
+  for (const DType t : kNumbers) solve_sizes(t);
   const Tensor a = regular({2, 1}, 5, float64, 1), b = normal({3, 5, 2}, float64, 2);
   solves(a, solve(a, b), b);
   BOOST_TEST(to_string(solve(a, b).shape()) == "[2, 3, 5, 2]");
@@ -49,6 +49,25 @@ BOOST_AUTO_TEST_CASE(solutions) {
   solves(a, expand_dims(solve(a, v), -1), broadcast_to(expand_dims(v, -1), {2, 1, 5, 1}));
   BOOST_TEST(to_string(solve(a, v).shape()) == "[2, 1, 5]");
   BOOST_TEST(to_string(solve(one, v).shape()) == "[5]");
+}
+
+BOOST_AUTO_TEST_CASE(complex_systems) {
+  const Tensor a = regular({2, 1}, 5, complex128, 1), b = normal({3, 5, 2}, float64, 2);
+  solves(a, solve(a, b), b + 0.0 * a(0, 0, 0, 0));  // real right-hand sides
+  const Tensor real_matrix = regular({}, 5, float64, 3), c = normal({5, 2}, complex128, 4);
+  solves(real_matrix + 0.0 * c(0, 0), solve(real_matrix, c), c);
+  BOOST_TEST((solve(real_matrix, astype(c, complex64)).dtype() == complex128));
+  const Tensor parts = normal({4, 19, 19}, complex128, 1), x = normal({4, 19, 3}, complex128, 2);
+  for (const Tensor& view : {swapaxes(swapaxes(parts, -1, -2).copy(), -1, -2), flip(flip(parts).copy()), conj(conj(parts))})
+    BOOST_TEST(largest(solve(view, x) - solve(parts, x)) < 1e-12);
+  const Tensor bad = complex(ones({2, 2}, float64), ones({2, 2}, float64));
+  THROWS(Error, inv(bad).eval(), "inv: matrix is singular (U of its factors has 0 at [1, 1])");
+  THROWS(Error, cholesky(-eye(2, 2, 0, complex128)).eval(),
+         "cholesky: matrix is not positive definite (its leading minor of order 1 is not positive)");
+  equal(real(inv(zeros({0, 0}, complex64))), float32, {0, 0}, {});
+  equal(real(det(zeros({2, 0, 0}, complex128))), float64, {2}, {1, 1});
+  const Tensor none = normal({1, 1}, complex128, 9);
+  BOOST_TEST(largest(inv(none) * none - 1) < 1e-15);
 }
 
 BOOST_AUTO_TEST_CASE(layouts_of_systems) {
@@ -142,7 +161,7 @@ BOOST_AUTO_TEST_CASE(nan_goes_through_arithmetic) {
 }
 
 BOOST_AUTO_TEST_CASE(inverses) {
-  for (const DType t : {float32, float64})
+  for (const DType t : kNumbers)
     for (const int64_t n : {1, 2, 5, 16, 17, 43})
       for (const Shape& batch : kBatches) {
         const Tensor a = regular(batch, n, t, 5);
@@ -157,7 +176,7 @@ BOOST_AUTO_TEST_CASE(inverses) {
 }
 
 BOOST_AUTO_TEST_CASE(triangles) {
-  for (const DType t : {float32, float64})
+  for (const DType t : kNumbers)
     for (const int64_t n : {1, 3, 16, 29})
       for (const Shape& batch : kBatches) {
         const Tensor a = regular(batch, n, t, 5), b = normal(with(batch, {n, 4}), t, 6),
@@ -180,7 +199,7 @@ BOOST_AUTO_TEST_CASE(triangles) {
 }
 
 BOOST_AUTO_TEST_CASE(factors) {
-  for (const DType t : {float32, float64})
+  for (const DType t : kNumbers)
     for (const auto& [m, n] : std::vector<std::pair<int64_t, int64_t>>{
              {1, 1}, {5, 5}, {7, 3}, {3, 7}, {37, 23}, {101, 67}, {33, 140}})
       for (const Shape& batch : kBatches) {
@@ -189,10 +208,11 @@ BOOST_AUTO_TEST_CASE(factors) {
         gives(matmul(f.P, matmul(f.L, f.U)), x);
         BOOST_TEST(largest(triu(f.L, 1)) == 0);
         BOOST_TEST(largest(tril(f.U, -1)) == 0);
-        BOOST_TEST(largest(f.L) <= (numel(batch) ? 1 : 0));
+        // Pivots are the largest by |re| + |im|.
+        BOOST_TEST(largest(f.L) <= (numel(batch) == 0 ? 0 : is_complex(x) ? 1.415 : 1));
         const LUFactors packed = lu_factor(x);
-        check::same(std::as_const(packed.LU)(ellipsis, slice(0, std::min(m, n))) + f.L * 0,
-                    tril(f.L, -1) + triu(std::as_const(packed.LU)(ellipsis, slice(0, std::min(m, n)))));
+        const Tensor left = std::as_const(packed.LU)(ellipsis, slice(0, std::min(m, n)));
+        BOOST_TEST(bool(all(left == tril(f.L, -1) + triu(left))));
         BOOST_TEST((packed.pivots.dtype() == int32));
         if (m != n) continue;
         const Tensor b = normal({2, 1, n, 3}, t, 4);
@@ -209,16 +229,16 @@ BOOST_AUTO_TEST_CASE(factors) {
 }
 
 BOOST_AUTO_TEST_CASE(by_a_cholesky_factor) {
-  for (const DType t : {float32, float64})
+  for (const DType t : kNumbers)
     for (const int64_t n : {1, 4, 23})
       for (const Shape& batch : kBatches) {
         const Tensor m = normal(with(batch, {n, n}), t, 9);
-        const Tensor x = matmul(m, swapaxes(m, -1, -2)) + eye(n, n, 0, t) * static_cast<double>(n);
+        const Tensor x = matmul(m, adjoint(m)) + eye(n, n, 0, t) * static_cast<double>(n);
         const Tensor b = normal(with(batch, {n, 2}), t, 10);
         for (const bool upper : {false, true}) {
           const Tensor l = cholesky(upper ? triu(x) : tril(x), upper);
           BOOST_TEST(largest(upper ? tril(l, -1) : triu(l, 1)) == 0);
-          gives(upper ? matmul(swapaxes(l, -1, -2), l) : matmul(l, swapaxes(l, -1, -2)), x);
+          gives(upper ? matmul(adjoint(l), l) : matmul(l, adjoint(l)), x);
           solves(x, cholesky_solve(b, l, upper), b);
           solves(x, cholesky_inverse(l, upper), broadcast_to(eye(n, n, 0, t), x.shape()));
         }
@@ -226,6 +246,15 @@ BOOST_AUTO_TEST_CASE(by_a_cholesky_factor) {
 }
 
 BOOST_AUTO_TEST_CASE(determinants) {
+  for (const DType t : kNumbers)
+    for (const int64_t n : {1, 2, 5, 9}) {
+      const Tensor a = regular({3}, n, t, 1), b = regular({3}, n, t, 2);
+      BOOST_TEST(largest(det(matmul(a, b)) / (det(a) * det(b)) - 1) < (finfo(t).eps * 1000));
+      const SlogDet s = slogdet(a);
+      BOOST_TEST((s.logabsdet.dtype() == finfo(t).dtype));
+      BOOST_TEST((s.sign.dtype() == t));
+      BOOST_TEST(largest(s.sign * exp(s.logabsdet) / det(a) - 1) < (finfo(t).eps * 1000));
+    }
   const Tensor x = tensor({0., 1., 1., 0., 2., 1., 7., 4.}, float64).reshape({2, 2, 2});
   close(det(x), {-1, 1}, 1e-15);
   const SlogDet s = slogdet(x);
@@ -242,7 +271,7 @@ BOOST_AUTO_TEST_CASE(determinants) {
 }
 
 BOOST_AUTO_TEST_CASE(least_squares) {
-  for (const DType t : {float32, float64})
+  for (const DType t : kNumbers)
     for (const auto& [m, n] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {9, 4}, {4, 9}, {31, 31}})
       for (const Shape& batch : kBatches) {
         const Tensor a = normal(with(batch, {m, n}), t, 5), b = normal(with(batch, {m, 3}), t, 6);
@@ -251,10 +280,10 @@ BOOST_AUTO_TEST_CASE(least_squares) {
         BOOST_TEST(to_string(s.residuals.shape()) == to_string(with(batch, {3})));
         // What is left is orthogonal to the columns.
         const Tensor left = b - matmul(a, s.solution);
-        BOOST_TEST(units(matmul(swapaxes(a, -1, -2), left), zeros_like(s.solution), m + n,
+        BOOST_TEST(units(matmul(adjoint(a), left), zeros_like(s.solution), m + n,
                          largest(a) * largest(a) * std::max(1.0, largest(s.solution))) < 20);
         close(s.rank, std::vector<double>(static_cast<size_t>(numel(batch)), double(std::min(m, n))), 0);
-        check::close(s.residuals, sum(left * left, -2).to_vector<double>(), 1e-4);
+        check::close(s.residuals, sum(square(abs(left)), -2).to_vector<double>(), 1e-4);
       }
   // Of rank 1: the shortest solution is along the rows.
   const Tensor a = outer(tensor({1., 2., 3.}, float64), tensor({1., 1.}, float64));
@@ -278,27 +307,33 @@ BOOST_AUTO_TEST_CASE(tensors_as_matrices) {
 }
 
 BOOST_AUTO_TEST_CASE(threads_give_the_same_bits) {
-  const Tensor a = regular({500}, 12, float64, 1), b = normal({500, 12, 2}, float64, 2);
-  std::vector<double> first;
-  for (const char* threads : {"1", "2", "7"}) {
-    const config::Override set("LAZY_NUM_THREADS", threads);
-    std::vector<double> v = solve(a, b).to_vector<double>();
-    for (const double e : det(a).to_vector<double>()) v.push_back(e);
-    for (const double e : qr(a).Q.to_vector<double>()) v.push_back(e);
-    for (const double e : svdvals(a).to_vector<double>()) v.push_back(e);
-    if (first.empty()) first = v;
-    BOOST_TEST((v == first));
-  }
+  for (const DType t : {float64, complex128})
+    for (const auto& [count, n] : std::vector<std::pair<int64_t, int64_t>>{{500, 12}, {1, 100}}) {
+      const Tensor a = regular({count}, n, t, 1), b = normal({count, n, 2}, t, 2);
+      const Tensor positive = matmul(a, adjoint(a)).eval();
+      std::vector<double> first;
+      for (const char* threads : {"1", "2", "7"}) {
+        const config::Override set("LAZY_NUM_THREADS", threads);
+        std::vector<double> v;
+        for (const Tensor& y : {solve(a, b), det(a), qr(a).Q, svdvals(a), cholesky(positive)})
+          for (const Tensor& part : {real(y), imag(y)})
+            for (const double e : part.to_vector<double>()) v.push_back(e);
+        if (first.empty()) first = v;
+        BOOST_TEST((v == first));
+      }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(systems_eager_and_verified) {
   for (const char* how : {"LAZY_EAGER", "LAZY_VERIFY"}) {
     const config::Override on(how, "1");
     reset_metrics();
-    const Tensor a = regular({2}, 20, float64, 1), b = normal({2, 20, 2}, float64, 2);
-    solves(a, solve(a, b), b);
-    gives(matmul(lu(a).P, matmul(lu(a).L, lu(a).U)), a);
-    BOOST_TEST(largest(det(a) / exp(slogdet(a).logabsdet) - slogdet(a).sign) < 1e-12);
+    for (const DType t : {float64, complex128}) {
+      const Tensor a = regular({2}, 20, t, 1), b = normal({2, 20, 2}, t, 2);
+      solves(a, solve(a, b), b);
+      gives(matmul(lu(a).P, matmul(lu(a).L, lu(a).U)), a);
+      BOOST_TEST(largest(det(a) / exp(slogdet(a).logabsdet) - slogdet(a).sign) < 1e-12);
+    }
     BOOST_TEST(metrics().verify_failures == 0u);
   }
 }

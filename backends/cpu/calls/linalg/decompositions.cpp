@@ -1,6 +1,7 @@
 // Decomposes matrices by LAPACK, which takes a row-major matrix for its transpose: the matrix's own
 // decomposition follows from that of its transpose, without copies. x^T = L Q gives x = Q^T L^T, and x^T = U
-// S V gives x = V^T S U^T; what is transposed lies row-major in memory then.
+// S V gives x = V^T S U^T; what is transposed lies row-major in memory then. A Hermitian matrix is the
+// conjugate of its transpose, and so are its eigenvectors.
 #include "backends/cpu/calls/linalg/linalg.hpp"
 #include "backends/cpu/calls/linalg/matrices.hpp"
 #include "jit/built_in/linalg/eig.hpp"
@@ -25,7 +26,7 @@ void identities(T* to, const Shape& shape) {
   const Batch b(shape);
   std::fill_n(to, b.count * b.size(), T{0});
   for (int64_t m = 0; m < b.count; ++m)
-    for (int64_t i = 0; i < std::min(b.rows, b.columns); ++i) to[m * b.size() + i * (b.columns + 1)] = 1;
+    for (int64_t i = 0; i < std::min(b.rows, b.columns); ++i) to[m * b.size() + i * (b.columns + 1)] = T{1};
 }
 
 struct Qr {
@@ -36,16 +37,15 @@ struct Qr {
   static void some(const CallRun& r, const Lapack<T>& library, int64_t first, int64_t last) {
     const Batch b(r.operands[0].shape), q(r.outputs[0].shape), upper(r.outputs[1].shape);
     const int64_t m = b.rows, n = b.columns, k = std::min(m, n), width = q.columns;
-    const int layout = library.kColumnMajor;
     const auto x = scratch<T>(m * n), tau = scratch<T>(k), columns = scratch<T>(m * width);
     T length[2];
-    library.gelqf(layout, i32(n), i32(m), x.get(), i32(n), tau.get(), length, -1);
-    library.orglq(layout, i32(width), i32(m), i32(k), columns.get(), i32(width), tau.get(), length + 1, -1);
+    library.gelqf(i32(n), i32(m), x.get(), i32(n), tau.get(), length, -1);
+    library.orglq(i32(width), i32(m), i32(k), columns.get(), i32(width), tau.get(), length + 1, -1);
     const int32_t lwork = std::max(queried(length[0]), queried(length[1]));
     const auto work = scratch<T>(lwork);
     for (int64_t i = first; i < last; ++i) {
       std::copy_n(input<T>(r, 0) + i * m * n, m * n, x.get());
-      library.gelqf(layout, i32(n), i32(m), x.get(), i32(n), tau.get(), work.get(), lwork);
+      library.gelqf(i32(n), i32(m), x.get(), i32(n), tau.get(), work.get(), lwork);
       if (r.out[1]) {
         T* const to = output<T>(r, 1) + i * upper.size();
         for (int64_t row = 0; row < upper.rows; ++row) {
@@ -60,7 +60,7 @@ struct Qr {
         std::copy_n(x.get() + row * n, std::min(n, width), to + row * width);
         std::fill(to + row * width + std::min(n, width), to + (row + 1) * width, T{0});
       }
-      library.orglq(layout, i32(width), i32(m), i32(k), to, i32(width), tau.get(), work.get(), lwork);
+      library.orglq(i32(width), i32(m), i32(k), to, i32(width), tau.get(), work.get(), lwork);
     }
   }
 
@@ -84,20 +84,23 @@ struct Eigh {
     const int64_t n = r.operands[0].shape.back();
     const char job = flags & kValuesOnly ? 'N' : 'V', uplo = flags & kUpperTriangle ? 'L' : 'U';
     T* const vectors = flags & kValuesOnly ? nullptr : output<T>(r, 1);
-    const auto x = scratch<T>(vectors ? 0 : n * n), values = scratch<T>(n);
+    const auto x = scratch<T>(vectors ? 0 : n * n);
+    const auto values = scratch<RealOf<T>>(n);
     T length;
+    RealOf<T> real_length = 0;
     int32_t integers;
-    const int layout = library.kColumnMajor;
-    library.syevd(layout, job, uplo, i32(n), x.get(), i32(n), values.get(), &length, -1, &integers, -1);
-    const int32_t lwork = queried(length);
+    library.syevd(job, uplo, i32(n), x.get(), i32(n), values.get(), &length, -1, &real_length, -1, &integers,
+                  -1);
+    const int32_t lwork = queried(length), lrwork = queried(real_length);
     const auto work = scratch<T>(lwork);
+    const auto rwork = scratch<RealOf<T>>(lrwork);
     const auto iwork = scratch<int32_t>(integers);
     for (int64_t m = first; m < last; ++m) {
       T* const a = vectors ? vectors + m * n * n : x.get();
       std::copy_n(input<T>(r, 0) + m * n * n, n * n, a);
-      outcomes[m] = library.syevd(layout, job, uplo, i32(n), a, i32(n), values.get(), work.get(), lwork,
-                                  iwork.get(), integers);
-      if (r.out[0]) std::copy_n(values.get(), n, output<T>(r, 0) + m * n);
+      outcomes[m] = library.syevd(job, uplo, i32(n), a, i32(n), values.get(), work.get(), lwork, rwork.get(),
+                                  lrwork, iwork.get(), integers);
+      if (r.out[0]) std::copy_n(values.get(), n, output<RealOf<T>>(r, 0) + m * n);
     }
   }
 
@@ -125,15 +128,18 @@ struct Svd {
     const int64_t k = std::min(b.rows, b.columns), width = full ? b.rows : k, height = full ? b.columns : k;
     const char job = !vectors ? 'N' : full ? 'A' : 'S';
     T* const out_u = vectors ? output<T>(r, 0) : nullptr;
-    T* const out_s = output<T>(r, vectors ? 1 : 0);
+    auto* const out_s = output<RealOf<T>>(r, vectors ? 1 : 0);
     T* const out_v = vectors ? output<T>(r, 2) : nullptr;
-    const auto x = scratch<T>(b.size()), s = scratch<T>(k), u = scratch<T>(vectors ? b.rows * width : 0),
+    const auto x = scratch<T>(b.size()), u = scratch<T>(vectors ? b.rows * width : 0),
                v = scratch<T>(vectors ? height * b.columns : 0);
+    const auto s = scratch<RealOf<T>>(k);
+    const int64_t reals = !vectors ? 7 * k : std::max(5 * k + 5, 2 * std::max(b.rows, b.columns) + 2 * k + 1) * k;
+    const auto rwork = scratch<RealOf<T>>(Lapack<T>::kComplex ? reals : 0);
     const auto iwork = scratch<int32_t>(8 * k);
     const auto gesdd = [&](T* to_v, T* to_u, T* work, int32_t lwork) {
-      return library.gesdd(library.kColumnMajor, job, i32(b.columns), i32(b.rows), x.get(), i32(b.columns),
+      return library.gesdd(job, i32(b.columns), i32(b.rows), x.get(), i32(b.columns),
                            s.get(), to_v, i32(b.columns), to_u, i32(std::max<int64_t>(width, 1)), work, lwork,
-                           iwork.get());
+                           rwork.get(), iwork.get());
     };
     T length;
     gesdd(v.get(), u.get(), &length, -1);
@@ -165,28 +171,54 @@ struct Svd {
   }
 };
 
+/// Writes the eigenvectors of a real matrix, which are rows: of a pair of complex ones there are two rows, the
+/// parts of the first one.
+template <class R>
+void write_vectors(const R* values, const R* rows, int64_t n, std::complex<R>* to) {
+  const R* const imaginary = values + n;
+  for (int64_t i = 0; i < n; ++i) {
+    const bool pair = imaginary[i] != 0;
+    for (int64_t j = 0; j < n; ++j) {
+      const R im = pair ? rows[(i + 1) * n + j] : 0;
+      to[i * n + j] = {rows[i * n + j], im};
+      if (pair) to[(i + 1) * n + j] = {rows[i * n + j], -im};
+    }
+    if (pair) ++i;
+  }
+}
+
 struct Eig {
   static constexpr const char* kSchedule = "LAPACKE_xgeev";
 
   template <class T>
-  static void some(const CallRun& r, const Lapack<T>& library, Outcomes& outcomes, T* imaginary,
-                   int64_t first, int64_t last) {
+  static void some(const CallRun& r, const Lapack<T>& library, Outcomes& outcomes, int64_t first,
+                   int64_t last) {
+    using R = RealOf<T>;
+    using C = std::complex<R>;
     const bool vectors = !(r.spec.as<MatrixAttributes>().flags & kEigenvaluesOnly);
     const int64_t n = r.operands[0].shape.back();
-    T* const out = vectors ? output<T>(r, 1) : nullptr;
-    const auto x = scratch<T>(n * n), real = scratch<T>(n), spare = scratch<T>(vectors && !out ? n * n : 0);
-    const auto geev = [&](T* to, T* wi, T* work, int32_t lwork) {
-      return library.geev(library.kColumnMajor, 'N', vectors ? 'V' : 'N', i32(n), x.get(), i32(n), real.get(),
-                          wi, nullptr, 1, to, i32(n), work, lwork);
+    C* const out = vectors ? output<C>(r, 1) : nullptr;
+    const auto x = scratch<T>(n * n), values = scratch<T>(2 * n), rows = scratch<T>(vectors ? n * n : 0);
+    const auto rwork = scratch<R>(2 * n);
+    const auto geev = [&](T* work, int32_t lwork) {
+      return library.geev(vectors ? 'V' : 'N', i32(n), x.get(), i32(n), values.get(), rows.get(), i32(n),
+                          work, lwork, rwork.get());
     };
     T length;
-    geev(spare.get(), imaginary, &length, -1);
+    geev(&length, -1);
     const int32_t lwork = queried(length);
     const auto work = scratch<T>(lwork);
     for (int64_t m = first; m < last; ++m) {
       transpose(input<T>(r, 0) + m * n * n, n, n, x.get());
-      outcomes[m] = geev(out ? out + m * n * n : spare.get(), imaginary + m * n, work.get(), lwork);
-      if (r.out[0]) std::copy_n(real.get(), n, output<T>(r, 0) + m * n);
+      outcomes[m] = geev(work.get(), lwork);
+      C* const to = r.out[0] ? output<C>(r, 0) + m * n : nullptr;
+      if constexpr (Lapack<T>::kComplex) {
+        if (to) std::copy_n(values.get(), n, to);
+        if (out) std::copy_n(rows.get(), n * n, out + m * n * n);
+      } else {
+        for (int64_t i = 0; to && i < n; ++i) to[i] = {values[i], values[n + i]};
+        if (out && !outcomes[m]) write_vectors(values.get(), rows.get(), n, out + m * n * n);
+      }
     }
   }
 
@@ -196,16 +228,9 @@ struct Eig {
     const Batch b(r.operands[0].shape);
     if (b.rows == 0) return;
     Outcomes outcomes(b.count);
-    const auto imaginary = scratch<T>(b.count * b.rows);
-    share_with_library(r, b.count, flops(b.rows, b.rows, b.rows, 25), [&](int64_t first, int64_t last) {
-      some(r, library, outcomes, imaginary.get(), first, last);
-    });
-    for (int64_t m = 0; m < b.count; ++m) {
-      if (outcomes[m]) fail_to_converge(r, m);
-      const T* const begin = imaginary.get() + m * b.rows;
-      const T* const found = std::find_if(begin, begin + b.rows, [](T v) { return v != 0; });
-      if (found != begin + b.rows) fail_complex(r, m, static_cast<double>(*found));
-    }
+    share_with_library(r, b.count, flops(b.rows, b.rows, b.rows, 25),
+                       [&](int64_t first, int64_t last) { some(r, library, outcomes, first, last); });
+    outcomes.tell([&](int64_t m, int) { fail_to_converge(r, m); });
   }
 };
 

@@ -12,18 +12,23 @@ namespace lazy::cpu_backend {
 namespace {
 
 struct Opened {
-  Lapack<float> single;
-  Lapack<double> wide;
+  LapackFunctions<float> single;
+  LapackFunctions<double> wide;
+  LapackFunctions<std::complex<float>> single_complex;
+  LapackFunctions<std::complex<double>> wide_complex;
   std::function<int()> threads;  // of the whole process; empty if the library starts none
   std::function<void(int)> set_threads;
   std::string why;  // why it was not opened; empty if it was
 };
 
 template <class T>
-void need_all(OptionalLibrary& library, const std::string& letter, Lapack<T>& l) {
+void need_all(OptionalLibrary& library, const std::string& letter, LapackFunctions<T>& l) {
   const auto name = [&](const char* of) { return "LAPACKE_" + letter + of + "_work"; };
-  library.need(name("trtrs"), l.trtrs).need(name("gelqf"), l.gelqf).need(name("orglq"), l.orglq);
-  library.need(name("gesdd"), l.gesdd).need(name("syevd"), l.syevd).need(name("geev"), l.geev);
+  library.need(name("trtrs"), l.trtrs).need(name("gelqf"), l.gelqf);
+  library.need(name("gesdd"), l.gesdd).need(name("geev"), l.geev);
+  if constexpr (jit::calls::is_complex_v<T>)
+    library.need(name("unglq"), l.unglq).need(name("heevd"), l.heevd);
+  else library.need(name("orglq"), l.orglq).need(name("syevd"), l.syevd);
 }
 
 Opened open() {
@@ -31,6 +36,8 @@ Opened open() {
   OptionalLibrary library("liblapacke.so.3");
   need_all(library, "s", o.single);
   need_all(library, "d", o.wide);
+  need_all(library, "c", o.single_complex);
+  need_all(library, "z", o.wide_complex);
   o.why = library.why();
   int (*threads)() = nullptr;
   void (*set)(int) = nullptr;
@@ -60,14 +67,18 @@ int before = 0;  // the library's number of threads outside of them
 }  // namespace
 
 template <class T>
-const Lapack<T>& lapack(const char* op, const Site& site) {
+Lapack<T> lapack(const char* op, const Site& site) {
   const Opened& o = opened();
   check_opened(op, "LAPACKE", o.why, "liblapacke", site);
-  if constexpr (sizeof(T) == sizeof(float)) return o.single;
-  else return o.wide;
+  if constexpr (std::is_same_v<T, float>) return Lapack<T>(o.single);
+  else if constexpr (std::is_same_v<T, double>) return Lapack<T>(o.wide);
+  else if constexpr (std::is_same_v<T, std::complex<float>>) return Lapack<T>(o.single_complex);
+  else return Lapack<T>(o.wide_complex);
 }
-template const Lapack<float>& lapack(const char*, const Site&);
-template const Lapack<double>& lapack(const char*, const Site&);
+template Lapack<float> lapack(const char*, const Site&);
+template Lapack<double> lapack(const char*, const Site&);
+template Lapack<std::complex<float>> lapack(const char*, const Site&);
+template Lapack<std::complex<double>> lapack(const char*, const Site&);
 
 OneLibraryThread::OneLibraryThread() {
   const Opened& o = opened();

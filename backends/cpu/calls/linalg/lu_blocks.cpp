@@ -9,6 +9,8 @@
 #include <cmath>
 #include <memory>
 
+#include "jit/built_in/linalg/scalars.hpp"
+
 // Every level of the CPU backend but the reference has these instructions.
 #define LAZY_AVX2 __attribute__((target("avx2,fma")))
 #define LAZY_AVX2_INLINE __attribute__((target("avx2,fma"), always_inline)) inline
@@ -16,16 +18,19 @@
 namespace lazy::cpu_backend {
 namespace {
 
+using namespace jit::calls;
+
 constexpr int64_t kDepth = 32;            // columns of a block
 constexpr double kWorthAThread = 200000;  // flops
-constexpr int kVectors = 3, kRows = 4;    // a tile of 12 registers
+constexpr int kVectors = 3;               // of a tile's row; tiles of Lanes::kRows rows fit registers
 
 template <class T>
 struct Lanes;
 template <>
 struct Lanes<double> {
   using V = __m256d;
-  static constexpr int kCount = 4;
+  using Factor = V;  // a number for each element
+  static constexpr int kCount = 4, kRows = 4;
   LAZY_AVX2_INLINE static V load(const double* p) { return _mm256_loadu_pd(p); }
   LAZY_AVX2_INLINE static V all(double v) { return _mm256_set1_pd(v); }
   LAZY_AVX2_INLINE static void store(double* p, V v) { _mm256_storeu_pd(p, v); }
@@ -35,12 +40,65 @@ struct Lanes<double> {
 template <>
 struct Lanes<float> {
   using V = __m256;
-  static constexpr int kCount = 8;
+  using Factor = V;
+  static constexpr int kCount = 8, kRows = 4;
   LAZY_AVX2_INLINE static V load(const float* p) { return _mm256_loadu_ps(p); }
   LAZY_AVX2_INLINE static V all(float v) { return _mm256_set1_ps(v); }
   LAZY_AVX2_INLINE static void store(float* p, V v) { _mm256_storeu_ps(p, v); }
   LAZY_AVX2_INLINE static V less(V a, V b, V c) { return _mm256_fnmadd_ps(a, b, c); }
 };
+// Complex numbers lie as pairs: c - f b is c less re(f) times b, and less im(f) times i b, whose parts are
+// those of b exchanged.
+template <>
+struct Lanes<std::complex<double>> {
+  using V = __m256d;
+  struct Factor {
+    V re, im;  // im: -im(f), im(f) in turn
+  };
+  static constexpr int kCount = 2, kRows = 2;
+  LAZY_AVX2_INLINE static V load(const std::complex<double>* p) {
+    return _mm256_loadu_pd(reinterpret_cast<const double*>(p));
+  }
+  LAZY_AVX2_INLINE static Factor all(std::complex<double> v) {
+    return {_mm256_set1_pd(v.real()), _mm256_setr_pd(-v.imag(), v.imag(), -v.imag(), v.imag())};
+  }
+  LAZY_AVX2_INLINE static void store(std::complex<double>* p, V v) {
+    _mm256_storeu_pd(reinterpret_cast<double*>(p), v);
+  }
+  LAZY_AVX2_INLINE static V less(const Factor& a, V b, V c) {
+    return _mm256_fnmadd_pd(a.im, _mm256_permute_pd(b, 0x5), _mm256_fnmadd_pd(a.re, b, c));
+  }
+};
+template <>
+struct Lanes<std::complex<float>> {
+  using V = __m256;
+  struct Factor {
+    V re, im;
+  };
+  static constexpr int kCount = 4, kRows = 2;
+  LAZY_AVX2_INLINE static V load(const std::complex<float>* p) {
+    return _mm256_loadu_ps(reinterpret_cast<const float*>(p));
+  }
+  LAZY_AVX2_INLINE static Factor all(std::complex<float> v) {
+    const float i = v.imag();
+    return {_mm256_set1_ps(v.real()), _mm256_setr_ps(-i, i, -i, i, -i, i, -i, i)};
+  }
+  LAZY_AVX2_INLINE static void store(std::complex<float>* p, V v) {
+    _mm256_storeu_ps(reinterpret_cast<float*>(p), v);
+  }
+  LAZY_AVX2_INLINE static V less(const Factor& a, V b, V c) {
+    return _mm256_fnmadd_ps(a.im, _mm256_permute_ps(b, 0xB1), _mm256_fnmadd_ps(a.re, b, c));
+  }
+};
+
+/// Returns c - a b, rounded as lanes are.
+template <class T>
+LAZY_AVX2_INLINE T less(T a, T b, T c) {
+  if constexpr (is_complex_v<T>)
+    return {std::fma(a.imag(), b.imag(), std::fma(-a.real(), b.real(), c.real())),
+            std::fma(-a.imag(), b.real(), std::fma(-a.real(), b.imag(), c.imag()))};
+  else return std::fma(-a, b, c);
+}
 
 /// Subtracts f times `from` from `to`, along memory.
 template <class T>
@@ -50,13 +108,13 @@ LAZY_AVX2_INLINE void subtract_scaled(T f, const T* from, T* to, int64_t count) 
   int64_t i = 0;
   for (; i + L::kCount <= count; i += L::kCount)
     L::store(to + i, L::less(all, L::load(from + i), L::load(to + i)));
-  for (; i < count; ++i) to[i] = std::fma(-f, from[i], to[i]);
+  for (; i < count; ++i) to[i] = less(f, from[i], to[i]);
 }
 
 /// Copies rows of a few columns, side by side.
 template <class T>
 struct Strip {
-  static constexpr int64_t kWidth = int64_t{kVectors} * Lanes<T>::kCount;
+  static constexpr int64_t kWidth = int64_t{kVectors} * Lanes<T>::kCount, kRows = Lanes<T>::kRows;
   alignas(32) T rows[kDepth][kWidth];
   int64_t depth, width;
 
@@ -66,16 +124,16 @@ struct Strip {
       std::fill(rows[i] + width, rows[i] + kWidth, T{0});
     }
   }
-  /// Takes rows as columns.
-  static Strip transposed(const T* from, int64_t step, int64_t depth, int64_t width) {
+  /// Takes conjugated rows as columns.
+  static Strip adjoint(const T* from, int64_t step, int64_t depth, int64_t width) {
     Strip s(depth, width);
     for (int64_t i = 0; i < depth; ++i)
-      for (int64_t c = 0; c < kWidth; ++c) s.rows[i][c] = c < width ? from[c * step + i] : T{0};
+      for (int64_t c = 0; c < kWidth; ++c) s.rows[i][c] = c < width ? conjugate(from[c * step + i]) : T{0};
     return s;
   }
-  void write_transposed(T* to, int64_t step) const {
+  void write_adjoint(T* to, int64_t step) const {
     for (int64_t c = 0; c < width; ++c)
-      for (int64_t i = 0; i < depth; ++i) to[c * step + i] = rows[i][c];
+      for (int64_t i = 0; i < depth; ++i) to[c * step + i] = conjugate(rows[i][c]);
   }
   void write(T* to, int64_t step) const {
     for (int64_t i = 0; i < depth; ++i) std::copy_n(rows[i], width, to + i * step);
@@ -164,9 +222,9 @@ LAZY_AVX2 int64_t factor_columns(T* columns, int64_t m, int64_t count, int32_t* 
     T* const own = columns + j * m;
     int64_t p = j;
     for (int64_t i = j + 1; i < m; ++i)
-      if (std::abs(own[i]) > std::abs(own[p])) p = i;
+      if (magnitude(own[i]) > magnitude(own[p])) p = i;
     pivots[j] = static_cast<int32_t>(p + 1);
-    if (own[p] == 0) {
+    if (own[p] == T{0}) {
       if (!singular) singular = j + 1;
       continue;
     }
@@ -248,31 +306,34 @@ int64_t factor_cholesky_by_blocks(T* a, int64_t n, const EachPiece& each) {
     for (int64_t i = 0; i < depth; ++i)
       for (int64_t c = 0; c <= i; ++c) {
         T sum = block[i * n + c];
-        for (int64_t p = 0; p < c; ++p) sum -= block[i * n + p] * block[c * n + p];
-        if (c < i) block[i * n + c] = sum / block[c * n + c];
-        else if (sum > 0) block[i * n + i] = std::sqrt(sum);
+        for (int64_t p = 0; p < c; ++p) sum -= times(block[i * n + p], conjugate(block[c * n + p]));
+        if (c < i) block[i * n + c] = sum / real_part(block[c * n + c]);
+        else if (real_part(sum) > 0) block[i * n + i] = std::sqrt(real_part(sum));
         else return j + i + 1;
       }
     T* const below = block + depth * n;
     each_strip<T>(rows, static_cast<double>(depth * depth), each, [&](int64_t first, int64_t width) {
-      auto strip = Strip<T>::transposed(below + first * n, n, depth, width);
+      auto strip = Strip<T>::adjoint(below + first * n, n, depth, width);
       strip.solve_cholesky(block, n);
-      strip.write_transposed(below + first * n, n);
+      strip.write_adjoint(below + first * n, n);
     });
     const double flops = static_cast<double>(depth) * static_cast<double>(rows);
     each_strip<T>(rows, flops, each, [&](int64_t first, int64_t width) {
-      const auto strip = Strip<T>::transposed(below + first * n, n, depth, width);
+      const auto strip = Strip<T>::adjoint(below + first * n, n, depth, width);
       strip.subtract_product(below + first * n, n, rows - first, below + first * n + depth + first, n);
     });
   }
   return 0;
 }
 
-template int64_t factor_cholesky_by_blocks(float*, int64_t, const EachPiece&);
-template int64_t factor_cholesky_by_blocks(double*, int64_t, const EachPiece&);
-template int64_t factor_lu_by_blocks(float*, int64_t, int64_t, int32_t*, const EachPiece&);
-template int64_t factor_lu_by_blocks(double*, int64_t, int64_t, int32_t*, const EachPiece&);
-template void solve_lu_by_blocks(const float*, int64_t, const int32_t*, float*, int64_t, const EachPiece&);
-template void solve_lu_by_blocks(const double*, int64_t, const int32_t*, double*, int64_t, const EachPiece&);
+#define LAZY_BLOCKS(T)                                                                \
+  template int64_t factor_cholesky_by_blocks(T*, int64_t, const EachPiece&);          \
+  template int64_t factor_lu_by_blocks(T*, int64_t, int64_t, int32_t*, const EachPiece&); \
+  template void solve_lu_by_blocks(const T*, int64_t, const int32_t*, T*, int64_t, const EachPiece&);
+LAZY_BLOCKS(float)
+LAZY_BLOCKS(double)
+LAZY_BLOCKS(std::complex<float>)
+LAZY_BLOCKS(std::complex<double>)
+#undef LAZY_BLOCKS
 
 }  // namespace lazy::cpu_backend

@@ -7,7 +7,7 @@
 #include "backends/cpu/calls/linalg/lu_blocks.hpp"
 #include "backends/cpu/threads/parallel.hpp"
 #include "jit/backend/backend.hpp"
-#include "jit/built_in/linalg/matrices.hpp"
+#include "jit/built_in/linalg/planes.hpp"
 
 namespace lazy::cpu_backend {
 
@@ -73,7 +73,7 @@ class Outcomes {
 /// rounded it down.
 template <class T>
 int32_t queried(T length) {
-  return static_cast<int32_t>(static_cast<double>(length) * (1 + 0x1p-22)) + 1;
+  return static_cast<int32_t>(static_cast<double>(jit::calls::real_part(length)) * (1 + 0x1p-22)) + 1;
 }
 
 /// Runs Work::all<T>(run) for the dtype, where there is something to compute.
@@ -81,8 +81,9 @@ template <class Work>
 class MatrixCall final : public jit::CallKernel {
  public:
   void run(const jit::CallRun& r) const override {
-    jit::calls::by_dtype(r, [&](auto zero) {
-      if (jit::calls::Batch(r.operands[0].shape).count) Work::template all<decltype(zero)>(r);
+    if (!jit::calls::Batch(r.operands[0].shape).count) return;
+    jit::calls::on_whole(r, [](const jit::CallRun& whole) {
+      jit::calls::by_dtype(whole, [&](auto zero) { Work::template all<decltype(zero)>(whole); });
     });
   }
   std::string schedule() const override { return Work::kSchedule; }
@@ -93,10 +94,12 @@ template <class Work>
 class LapackCall final : public jit::CallKernel {
  public:
   void run(const jit::CallRun& r) const override {
-    jit::calls::by_dtype(r, [&](auto zero) {
-      using T = decltype(zero);
-      if (jit::calls::Batch(r.operands[0].shape).count)
-        Work::template all<T>(r, lapack<T>(r.function, r.site));
+    if (!jit::calls::Batch(r.operands[0].shape).count) return;
+    jit::calls::on_whole(r, [](const jit::CallRun& whole) {
+      jit::calls::by_dtype(whole, [&](auto zero) {
+        using T = decltype(zero);
+        Work::template all<T>(whole, lapack<T>(whole.function, whole.site));
+      });
     });
   }
   std::string schedule() const override { return Work::kSchedule; }

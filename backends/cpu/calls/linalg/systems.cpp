@@ -87,7 +87,7 @@ struct Solve {
         std::copy_n(input<T>(r, 0) + m * n * n, n * n, lu.get());
         const int64_t order = factor(lu.get(), n, n, pivots.get(), each);
         if (!order) substitute_rows(lu.get(), n, pivots.get(), x, b.rows, columns.get(), each);
-        else if (infinite) std::fill_n(x, b.size(), std::numeric_limits<T>::infinity());
+        else if (infinite) std::fill_n(x, b.size(), T{std::numeric_limits<RealOf<T>>::infinity()});
         else singular[m] = static_cast<int>(order);
       }
     });
@@ -142,7 +142,7 @@ struct Triangular {
           singular[m] = static_cast<int>(zero_on_diagonal(matrix, n, flags));
           for (int64_t i = 0; !singular[m] && i < b.rows; ++i) substitute(matrix, n, flags, x + i * n);
         } else if (b.rows) {
-          singular[m] = library.trtrs(library.kColumnMajor, uplo, trans, diagonal, i32(n), i32(b.rows),
+          singular[m] = library.trtrs(uplo, trans, diagonal, i32(n), i32(b.rows),
                                       matrix, i32(n), x, i32(n));
         }
       }
