@@ -1,6 +1,8 @@
 #include "backends/cpu/code_memory.hpp"
 
 #include "backends/cpu/debug/code_info.hpp"
+#include "backends/cpu/debug/perf.hpp"
+#include "backends/cpu/debug/unwind.hpp"
 #include "backends/cpu/emitter/kernel_writer.hpp"
 #include "backends/cpu/memory/code_pages.hpp"
 #include "support/error.hpp"
@@ -31,8 +33,16 @@ Code publish(KernelWriter& writer, const std::string& name, const std::string& a
 
 Code publish(std::string_view bytes, const std::string& name, const std::string& at) {
   Code code;
-  code.entry_ = reinterpret_cast<Code::Entry>(const_cast<char*>(add_code(bytes)));
   code.size_ = bytes.size();
+  const std::string unwinding = unwinding_behind({bytes.data(), bytes.size(), {}, {}, 0});
+  std::string with_it;
+  if (!unwinding.empty()) {
+    with_it = std::string(bytes);
+    with_it.resize(unwinding_place(bytes.size()));
+    bytes = with_it += unwinding;
+  }
+  code.room_ = bytes.size();
+  code.entry_ = reinterpret_cast<Code::Entry>(const_cast<char*>(add_code(bytes)));
   announce(code_info(reinterpret_cast<const void*>(code.entry_), code.size_, name, at));
   return code;
 }
@@ -40,7 +50,7 @@ Code publish(std::string_view bytes, const std::string& name, const std::string&
 Code::~Code() {
   if (!entry_) return;
   withdraw(reinterpret_cast<const void*>(entry_));
-  remove_code(reinterpret_cast<const char*>(entry_), size_);
+  remove_code(reinterpret_cast<const char*>(entry_), room_);
 }
 
 }  // namespace lazy::cpu_backend

@@ -16,10 +16,12 @@ class Code {
  public:
   using Entry = void (*)(uint64_t* args);
   Code() = default;
-  Code(Code&& o) noexcept : entry_(std::exchange(o.entry_, nullptr)), size_(o.size_) {}
+  Code(Code&& o) noexcept
+      : entry_(std::exchange(o.entry_, nullptr)), size_(o.size_), room_(o.room_) {}
   Code& operator=(Code&& o) noexcept {
     std::swap(entry_, o.entry_);
     std::swap(size_, o.size_);
+    std::swap(room_, o.room_);
     return *this;
   }
   ~Code();
@@ -32,6 +34,7 @@ class Code {
   friend Code publish(std::string_view, const std::string& name, const std::string& at);
   Entry entry_ = nullptr;
   size_t size_ = 0;
+  size_t room_ = 0;  // bytes, with what follows the code
 };
 
 /// Moves what was written to executable memory, and announces it to profilers and debuggers (code_info.hpp)

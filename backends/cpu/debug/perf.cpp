@@ -106,6 +106,13 @@ void write_perf_map(const CodeInfo& info) {
   file->flush();
 }
 
+std::string unwinding_behind(const CodeInfo& info) {
+  if (config::get().perf_map.get() != config::PerfMap::jitdump) return {};
+  const size_t behind = unwinding_place(info.size);
+  const std::string frame = eh_frame(info, behind);
+  return frame.empty() ? frame : frame + eh_frame_header(frame.size(), behind);
+}
+
 void write_jitdump(const CodeInfo& info) {
   const Hold hold(perf_mutex);
   static constinit OwnFile own;
@@ -121,14 +128,10 @@ void write_jitdump(const CodeInfo& info) {
       lines.u64(at).u32(static_cast<uint32_t>(info.line)).u32(0).text(info.file);
     append(*file, kDebugInfo, time, lines);
   }
-  // perf writes an object file for the kernel, in which the section follows the code.
-  const size_t behind = (info.size + 7) / 8 * 8;
-  if (const std::string frame = eh_frame(info, behind); !frame.empty()) {  // of the code that is loaded next
-    const std::string header = eh_frame_header(frame.size(), behind);
-    ByteWriter unwinding;
-    unwinding.u64(frame.size() + header.size()).u64(header.size()).u64(0);
-    unwinding.raw(frame).raw(header).align(8);
-    append(*file, kUnwindingInfo, time, unwinding);
+  if (const std::string unwinding = unwinding_behind(info); !unwinding.empty()) {  // of the code loaded next
+    ByteWriter body;
+    body.u64(unwinding.size()).u64(kFrameHeaderBytes).u64(unwinding.size()).raw(unwinding).align(8);
+    append(*file, kUnwindingInfo, time, body);
   }
   ByteWriter load;
   load.u32(static_cast<uint32_t>(::getpid())).u32(static_cast<uint32_t>(::syscall(SYS_gettid)));

@@ -14,5 +14,8 @@ namespace lazy::cpu_backend {
 std::string eh_frame(const CodeInfo&, size_t behind = 0);
 /// Returns the contents of an .eh_frame_hdr section that follows an eh_frame(info, behind) of so many bytes.
 std::string eh_frame_header(size_t frame_bytes, size_t behind);
+constexpr size_t kFrameHeaderBytes = 20;  // of that
+/// Returns so many bytes behind the start of a kernel's code of this size its .eh_frame may lie.
+constexpr size_t unwinding_place(size_t code_bytes) { return (code_bytes + 7) / 8 * 8; }
 
 }  // namespace lazy::cpu_backend

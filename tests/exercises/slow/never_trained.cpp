@@ -18,7 +18,7 @@ struct Net : nn::Module {
 };
 
 void train(Net& net, bool in_turns) {
-  optim::SGD step(net.parameters(), 1e-3);
+  optim::SGD step(net.named_parameters(), 1e-3);
   const Tensor x = rand({32, 8}).eval();
   for (int i = 0; i < 80; ++i) {
     step.zero_grad();
