@@ -49,13 +49,18 @@ size_t weight_of(const std::vector<uint32_t>& key, const ProgramList& list) {
   return bytes;
 }
 
-// Returns text such as " (v3 was made at main.cpp:12; it is [100, 8] with strides [1, 100])".
-std::string made_at(const CapturedGraph& f, uint32_t value) {
+// Returns text such as " (v3 was made at main.cpp:12; it is [100, 8] with strides [1, 100])", for a guard that
+// goes by how it lies.
+std::string made_at(const CapturedGraph& f, uint32_t value, Guard::Kind kind) {
   const Node& n = *f.values[value];
   if (!n.site.line()) return "";
   std::string s = " (v" + std::to_string(value) + " was made at " + lazy::to_string(n.site);
-  if (n.ready() && !n.contiguous)
-    s += "; it is " + to_string(n.shape) + " with strides " + to_string(n.strides.get());
+  const bool by_layout =
+      kind != Guard::Kind::extent && kind != Guard::Kind::scalar && kind != Guard::Kind::position;
+  if (n.ready() && (by_layout || !n.contiguous))
+    s += "; it is " + to_string(n.shape) +
+         (n.contiguous ? std::string(", row-major without gaps")
+                       : " with strides " + to_string(n.strides.get()));
   return s + ")";
 }
 
@@ -73,7 +78,7 @@ ProgramRef first_that_holds(ProgramEntry& e, const CapturedGraph& f, std::string
     metric::guard_failed(static_cast<size_t>(g->kind));
     if (profile::on()) event::guard(*g, actual, *p);
     if (logging::enabled(logging::Channel::guards))
-      logging::write(logging::Channel::guards, p->variant + " program turned down: " + describe(*g, actual),
+      logging::write(logging::Channel::guards, p->variant + " program turned down: " + describe(*g, actual) + made_at(f, subject_of(*g, *p), g->kind),
                      logging::Fields()
                          .at(f.values[subject_of(*g, *p)]->site)
                          .add("guard", name_of(g->kind))
@@ -81,7 +86,7 @@ ProgramRef first_that_holds(ProgramEntry& e, const CapturedGraph& f, std::string
                          .add("now", actual)
                          .add("variant", p->variant));
     if (why && why->empty()) {
-      *why = "guard " + describe(*g, actual) + made_at(f, subject_of(*g, *p));
+      *why = "guard " + describe(*g, actual) + made_at(f, subject_of(*g, *p), g->kind);
       if (p->variant == name_of(Variant::fixed)) *why += "; LAZY_DYNAMIC=never compiles for each size";
     }
   }

@@ -1,6 +1,9 @@
 #include "jit/key/trace.hpp"
 
+#include <cstdio>
+
 #include "jit/calls/call.hpp"
+#include "support/fp16.hpp"
 
 namespace lazy::jit {
 
@@ -64,6 +67,27 @@ std::string made_at(const Node& n) {
   return to_string(n.site) + (n.purpose ? std::string(" (") + n.purpose + ")" : "");
 }
 
+/// Returns a constant's value as a number; of floats of 8 bits their bits.
+std::string value_text(Scalar value, DType type) {
+  const auto real = [](double v) {
+    char s[40];
+    std::snprintf(s, sizeof s, "%.9g", v);
+    return std::string(s);
+  };
+  switch (type) {
+    case DType::bool_: return value.bits ? "true" : "false";
+    case DType::int8: return std::to_string(value.as<int8_t>());
+    case DType::int16: return std::to_string(value.as<int16_t>());
+    case DType::int32: return std::to_string(value.as<int32_t>());
+    case DType::int64: return std::to_string(value.as<int64_t>());
+    case DType::float16: return real(fp16::float16_value(value.as<uint16_t>()));
+    case DType::bfloat16: return real(fp16::bfloat16_value(value.as<uint16_t>()));
+    case DType::float32: return real(static_cast<double>(value.as<float>()));
+    case DType::float64: return real(value.as<double>());
+    default: return std::to_string(value.bits);
+  }
+}
+
 }  // namespace
 
 std::string print(const Trace& t) {
@@ -72,9 +96,10 @@ std::string print(const Trace& t) {
     const Value& x = t.values[v];
     s += "v" + std::to_string(v) + " = " + label(t, v);
     for (int i = 0; i < x.arity; ++i) s += (i ? ", v" : " v") + std::to_string(x.operand[i]);
+    if (x.op == Op::constant) s += " " + value_text(t.node(v).scalar, x.dtype);
     if (x.output) s += "  -> output";
     if (t.same_as[v] != v) s += "  == v" + std::to_string(t.same_as[v]);
-    if (x.op != Op::input) s += "  ; " + made_at(t.node(v));
+    if (t.node(v).site.line() != 0 || x.op != Op::input) s += "  ; " + made_at(t.node(v));
     s += "\n";
   }
   return s;

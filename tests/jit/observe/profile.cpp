@@ -238,6 +238,72 @@ BOOST_AUTO_TEST_CASE(memory_is_followed) {
   BOOST_TEST(samples.back().at("args").at("bytes").get<double>() >= 4 << 20);
 }
 
+BOOST_AUTO_TEST_CASE(lines_hold_memory) {
+  constexpr int64_t kBytes = 1 << 20;
+  const int64_t n = kBytes / 4;
+  Tensor before = rand({n}).eval();
+  Recording r;
+  const int made = __LINE__ + 1;
+  Tensor a = rand({n}).eval();
+  const int taken_over = __LINE__ + 1;
+  a = (a + 1).eval();
+  const int kept = __LINE__ + 1;
+  const Tensor b = (a * before).eval();
+  a = {};
+  before = {};
+  const int small = __LINE__ + 1;
+  (b(slice(0, 4)) + 1).eval();
+  std::map<std::string, std::vector<int64_t>> held;  // by line
+  for (const json& e : r.of("held")) {
+    BOOST_TEST(e.at("ph") == "C");
+    held[e.at("name")].push_back(e.at("args").at("bytes"));
+  }
+  const auto most = [&](int line) {
+    const auto& all = held[here(line)];
+    return all.empty() ? 0 : *std::max_element(all.begin(), all.end());
+  };
+  BOOST_TEST(most(made) == kBytes);
+  BOOST_TEST(held[here(made)].back() == 0);
+  BOOST_TEST(most(taken_over) == kBytes);
+  BOOST_TEST(held[here(taken_over)].back() == 0);
+  BOOST_TEST(held[here(kept)] == std::vector<int64_t>{kBytes});  // and what was there before is in no line
+  BOOST_TEST(most(small) < kBytes);
+}
+
+BOOST_AUTO_TEST_CASE(a_recording_begins_with_what_is_held) {
+  const int made = __LINE__ + 4;
+  Tensor a;
+  {
+    const Recording before;
+    a = rand({1000}).eval();
+  }
+  Recording r;
+  sum(a).item<float>();
+  bool found = false;
+  for (const json& e : r.of("held"))
+    found |= e.at("name") == here(made) && e.at("args").at("bytes") == 4000;
+  BOOST_TEST(found);
+}
+
+BOOST_AUTO_TEST_CASE(memory_of_many_threads_is_held) {
+  Recording r;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([] {
+      for (int i = 0; i < 50; ++i) (rand({1000 + i}) + 1).eval();
+    });
+  for (std::thread& t : threads) t.join();
+  (values({10}) + 1).eval();
+  std::map<std::string, int64_t> last;
+  std::map<std::string, double> at;
+  for (const json& e : r.of("held"))
+    if (e.at("ts").get<double>() >= at[e.at("name")])
+      at[e.at("name")] = e.at("ts"), last[e.at("name")] = e.at("args").at("bytes");
+  int64_t all = 0;
+  for (const auto& [line, bytes] : last) all += bytes;
+  BOOST_TEST(all < 100'000);
+}
+
 BOOST_AUTO_TEST_CASE(a_flush_that_fails_says_why) {
   Recording r;
   {

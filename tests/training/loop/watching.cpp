@@ -308,6 +308,25 @@ BOOST_AUTO_TEST_CASE(progress_on_a_terminal) {
   BOOST_TEST(shown.find('\n') == shown.size() - 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_line_stands_above_the_bar) {
+  std::string shown;
+  const auto write = [&](std::string_view s) { shown += s; };
+  {
+    Progress progress(4, "", {.write = write, .terminal = ProgressOptions::yes, .columns = 60});
+    progress.say("first");
+    progress.update(0.5);
+    progress.say("second");
+    progress.update(0.5);
+  }
+  // The bar is cleared, the line written, and the bar drawn below it.
+  BOOST_TEST(std::regex_match(shown, std::regex("first\n\r[^\n\r]*1/4[^\n\r]*\r +\rsecond\n\r[^\n\r]*1/4[^\n]*\n")),
+             shown);
+  shown.clear();
+  Progress lines(1, "", {.write = write, .terminal = ProgressOptions::no});
+  lines.say("a line");
+  BOOST_TEST(shown == "a line\n");
+}
+
 BOOST_AUTO_TEST_CASE(progress_fits_the_terminal) {
   for (const int columns : {200, 60, 40, 12, 1}) BOOST_TEST_CONTEXT(columns) {
       std::string shown;
