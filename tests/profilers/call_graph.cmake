@@ -3,7 +3,7 @@ file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 if(PERF)
   execute_process(COMMAND ${CMAKE_COMMAND} -E env LAZY_PERF_MAP=jitdump LAZY_CACHE=off LAZY_NUM_THREADS=1
-                          ${PERF} record -k 1 -e cpu-clock -F 200 --call-graph dwarf -o perf.data ${PROGRAM}
+                          ${PERF} record -k 1 -e cpu-clock -F 200 --call-graph dwarf,65528 -o perf.data ${PROGRAM}
                   WORKING_DIRECTORY ${WORK} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
 else()
   set(status "no perf")
