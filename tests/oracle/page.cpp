@@ -21,24 +21,21 @@ std::string joined(const std::vector<std::string>& v, const char* between = ", "
   return s;
 }
 
-/// Returns dtypes in few words.
+/// Returns dtypes in few words: all of a kind by the kind's name.
 std::string words_of(const std::vector<DType>& v) {
-  const auto count = [&](auto&& in) { return std::count_if(v.begin(), v.end(), in); };
-  const bool b = count([](DType t) { return is_bool(t); }), i = count([](DType t) { return is_int(t); }) == 8,
-             f = count([](DType t) { return is_float(t); }) == 4,
-             c = count([](DType t) { return is_complex(t); }) == 2;
   if (v.size() == kDTypeCount + 2) return "all";
-  if (v.size() == kDTypeCount && !c) return "all real";
-  if (v.size() == size_t{b} + 8 * i + 4 * f + 2 * c) {
-    std::vector<std::string> s;
-    if (b) s.push_back("bool");
-    if (i) s.push_back("integers");
-    if (f) s.push_back("floats");
-    if (c) s.push_back("complex");
-    return joined(s);
-  }
+  if (v.size() == kDTypeCount && std::none_of(v.begin(), v.end(), [](DType t) { return is_complex(t); }))
+    return "all real";
   std::vector<std::string> s;
-  for (const DType t : v) s.push_back(name_of(t));
+  const auto add = [&](auto&& of_kind, std::ptrdiff_t all, const char* name) {
+    if (std::count_if(v.begin(), v.end(), of_kind) == all) return s.push_back(name);
+    for (const DType t : v)
+      if (of_kind(t)) s.push_back(name_of(t));
+  };
+  add([](DType t) { return is_bool(t); }, 1, "bool");
+  add([](DType t) { return is_int(t); }, 8, "integers");
+  add([](DType t) { return is_float(t); }, 4, "floats");
+  add([](DType t) { return is_complex(t); }, 2, "complex");
   return joined(s);
 }
 
