@@ -76,7 +76,7 @@ def unary(d, name):
     x = d.tensor(t, d.shape(), d.one(["plain", "unit", "near"]))
     y = finite(f(wide(x, t)))
     # Functions of arguments near a pole or a zero lose digits that the argument has lost.
-    if name in ("tan", "tanh", "sigmoid", "expit") and np.max(np.abs(y), initial=0) > 1e3:
+    if name in ("tan", "tanh", "sigmoid", "expit") and np.max(np.abs(y), initial=0) > (1e3 if "tan" in name else 4):
         raise Skip
     scale = 1.0 if name in ("log", "log2", "log10", "log1p", "acos", "arccos", "acosh", "arccosh", "sigmoid", "expit", "cos", "expm1") else 0.0
     return [x], [Out(t, y, ulps, scale)]
