@@ -163,7 +163,8 @@ void GradScaler::take_back(const optim::Failed& failed) {
     return o.second.found.defined() && failed.contains(o.second.found.handle().get());
   });
   if (!scale_.defined()) return;
-  const std::vector<Replaced> removed = optim::remove_failed(replaced_, failed, optim::Nodes(scale_.handle()));
+  const std::vector<Replaced> removed =
+      optim::remove_failed(replaced_, failed, optim::Nodes(scale_.handle()));
   if (removed.empty()) return;
   Tensor scale(removed.front().scale.value()), tracker(removed.front().tracker.value());
   scale_ = std::move(scale);

@@ -18,7 +18,8 @@
 // A parameter without a gradient is skipped: it keeps its value, its state and its number of steps. The state
 // of a parameter of a 16-bit dtype is of float32; otherwise it has the parameter's dtype. With the option
 // master_weights the parameter's own value is kept in float32 too, as part of the state: `master_param`. Real
-// and imaginary parts of a complex parameter are updated as real parameters are, and so is its state: as torch.
+// and imaginary parts of a complex parameter are updated as real parameters are, and so is its state: as
+// torch.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -48,15 +48,15 @@ struct UpdateResult {
   bool master = false;  // the value is the rounding of the state's master value
 };
 
-/// Holds what an update of one parameter, or of one plane of a complex one, works with. Terms are of the parameter's dtype, or of float32 if
-/// that has 16 bits.
+/// Holds what an update of one parameter, or of one plane of a complex one, works with. Terms are of the
+/// parameter's dtype, or of float32 if that has 16 bits.
 ///
 /// The number of updates is the host's until a step has a condition. From then on it is a value on the
 /// device, as is all that follows from it: of_step() is where the two meet.
 class Update : public detail::Formula {
  public:
-  Update(const char* name, const Site& site, const Tensor& value, const Tensor& gradient, ParameterState& state,
-         const StepCondition&, bool master_weights, SharedByKind&);
+  Update(const char* name, const Site& site, const Tensor& value, const Tensor& gradient,
+         ParameterState& state, const StepCondition&, bool master_weights, SharedByKind&);
 
   /// Returns the state's tensor `i`; if there was no update yet, a value each element of which is
   /// `otherwise`.

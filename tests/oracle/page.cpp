@@ -156,8 +156,7 @@ int print_map_faults(const std::string& folder) {
   for (const std::string& op : core_aten(aten).missing) fault("core ATen lacks " + op);
   if (const Count d = decomposed(aten); d.here() < 150)
     fault("of the decomposed ops there are " + std::to_string(d.here()) + ", not 150");
-  for (const std::string& op : array_api(api).missing)
-    fault("the array API lacks " + op);
+  for (const std::string& op : array_api(api).missing) fault("the array API lacks " + op);
   return faults;
 }
 
