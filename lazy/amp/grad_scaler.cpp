@@ -134,14 +134,14 @@ void GradScaler::update(Site s) {
   if (!found.handle()) return;
   note_step();
   if (scale_.handle()->ready()) replaced_.clear();
-  Replaced replaced{nullptr, scale_.handle().get(), tracker_.handle().get()};
+  Replaced replaced{{}, optim::Nodes(scale_.handle()), optim::Nodes(tracker_.handle())};
   const Term scale = f.term(scale_.handle()), count = f.term(tracker_.handle()) + 1;
   const Term due = count >= static_cast<double>(options_.growth_interval);
   const Term grown = scale * options_.growth_factor;
   const Term can_grow = due & f.term(f.op(Op::isfinite, grown.handle()));
   tracker_ = f.tensor(where(found | due, count.number(0), count).handle());
   scale_ = f.tensor(where(found, scale * options_.backoff_factor, where(can_grow, grown, scale)).handle());
-  replaced.by = scale_.handle().get();
+  replaced.by = optim::Nodes(scale_.handle());
   replaced_.push_back(replaced);
 }
 
@@ -163,9 +163,10 @@ void GradScaler::take_back(const optim::Failed& failed) {
     return o.second.found.defined() && failed.contains(o.second.found.handle().get());
   });
   if (!scale_.defined()) return;
-  const std::vector<Replaced> removed = optim::remove_failed(replaced_, failed, scale_.handle().get());
+  const std::vector<Replaced> removed =
+      optim::remove_failed(replaced_, failed, optim::Nodes(scale_.handle()));
   if (removed.empty()) return;
-  Tensor scale(optim::handle_of(removed.front().scale)), tracker(optim::handle_of(removed.front().tracker));
+  Tensor scale(removed.front().scale.value()), tracker(removed.front().tracker.value());
   scale_ = std::move(scale);
   tracker_ = std::move(tracker);
 }

@@ -89,7 +89,7 @@ class GradScaler : private optim::Revocable {
   };
   /// Remembers what an update replaced, for as long as its own values are pending.
   struct Replaced {
-    const jit::Node *by, *scale, *tracker;
+    optim::Nodes by, scale, tracker;
   };
 
   void begin(Device, const Site&);

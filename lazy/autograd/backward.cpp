@@ -56,7 +56,7 @@ Recipe* recipe(const Handle& h) { return any_recipes() ? recipe_of(h) : nullptr;
 
 /// Marks the planes of a complex variable, each one a value of its own.
 Tensor& mark_planes(Tensor& x, bool on, const Site& s) {
-  Tensor parts[] = {Tensor(jit::real_plane(x.handle())), Tensor(jit::imaginary_plane(x.handle()))};
+  Tensor parts[] = {Tensor(jit::real_plane(x.handle())), Tensor(plain_imaginary_plane(x.handle()))};
   if (on == (leaf(parts[0].handle()) != nullptr)) return x;
   for (Tensor& part : parts) {
     if (derivation(part.handle())) part.requires_grad_(on, s);  // throws unless it is spent

@@ -7,6 +7,7 @@
 #include "lazy/autograd/derivation.hpp"
 #include "lazy/autograd/parametrized.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/planes.hpp"
 #include "lazy/core/recipe.hpp"
 #include "lazy/core/unchanging.hpp"
 
@@ -54,6 +55,20 @@ namespace {
 /// Returns a value to which a leaf can be attached: one that nobody else has.
 Handle own_value(Handle h, const Site& s) { return h->attachment || h->handles() > 1 ? separate(h, s) : h; }
 
+/// Holds the values that have a variable's gradients: itself, or the planes of a complex one.
+struct Planed {
+  Handle of[2];
+  int count = 0;  // 0 of an empty handle
+
+  explicit Planed(const Handle& h) {
+    if (!h) return;
+    count = is_complex(h->dtype) ? 2 : 1;
+    of[0] = real_part(h);
+    if (count == 2) of[1] = plain_imaginary_plane(h);
+  }
+  Handle value(const Site& s) const { return count == 2 ? jit::complex(of[0], of[1], s) : of[0]; }
+};
+
 /// Reads a parameter by its parts.
 class Reading final : public Recipe {
  public:
@@ -84,7 +99,7 @@ Handle standing_for(const std::shared_ptr<Parametrized>& parts, const Site& s) {
 }
 
 void check_float(const Handle& h, const Site& s) {
-  if (!is_float(h->dtype))
+  if (!is_float(h->dtype) && !is_complex(h->dtype))
     fail<DtypeError>("Parameter",
                      std::string("a value of ") + name_of(h->dtype) + ": gradients are of floating point", s);
 }
@@ -104,17 +119,23 @@ Handle separate_frozen(const Tensor& t, bool frozen, const Site& s) {
   const no_grad scope;
   Tensor value = t.detach(s);
   // A value that is made where it is read has no memory beside which results are kept.
-  if (frozen && jit::is_source(value.handle()->op)) value = value.copy(s);
+  const Planed given(value.handle());
+  const auto is_made = [&](int i) { return i < given.count && jit::is_source(given.of[i]->op); };
+  if (frozen && (is_made(0) || is_made(1))) value = value.copy(s);
   if (frozen) (void)value.eval(s);
-  const Handle& from = value.handle();
-  Handle own = separate(from, s);
-  own->contiguous_axis = from->contiguous_axis;
-  own->channels_last = from->channels_last;
-  own->marks.store(from->marks.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  own->underived = false;
-  if (frozen && own->buffer) own->buffer->mark_unchanging();
-  own->frozen = frozen;
-  return own;
+  Planed planes(value.handle());
+  for (int i = 0; i < planes.count; ++i) {
+    const Handle from = planes.of[i];
+    Handle own = separate(from, s);
+    own->contiguous_axis = from->contiguous_axis;
+    own->channels_last = from->channels_last;
+    own->marks.store(from->marks.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    own->underived = false;
+    if (frozen && own->buffer) own->buffer->mark_unchanging();
+    own->frozen = frozen;
+    planes.of[i] = std::move(own);
+  }
+  return planes.value(s);
 }
 
 }  // namespace detail
@@ -144,13 +165,19 @@ void Parameter::take(Tensor&& value, const Site& s) {
   Tensor moved = std::move(value);
   jit::Handle h = moved.handle();
   moved = Tensor();
-  h = own_value(std::move(h), s);
-  h->underived = false;  // a variable, wherever its value comes from
-  if (state_->trained) {
-    if (Leaf* const l = leaf(handle())) jit::attach(*h.get(), l);
-    else make_leaf(h);
+  Planed planes(h);
+  h = Handle();
+  const Planed before(handle());
+  for (int i = 0; i < planes.count; ++i) {
+    Handle own = own_value(std::move(planes.of[i]), s);
+    own->underived = false;  // a variable, wherever its value comes from
+    if (state_->trained) {
+      if (Leaf* const l = i < before.count ? leaf(before.of[i]) : nullptr) jit::attach(*own.get(), l);
+      else make_leaf(own);
+    }
+    planes.of[i] = std::move(own);
   }
-  rebind(std::move(h));
+  rebind(planes.value(s));
 }
 
 Parameter& Parameter::operator=(const Tensor& value) & { return *this = Tensor(value); }
@@ -215,7 +242,9 @@ void Parameter::reset(const Tensor& value, Site s) {
   if (state_) state_->check_thawed("Parameter", s);
   if (!state_) state_ = std::make_shared<ParameterState>(this, true);
   if (state_->trained) check_float(h, s);
-  if (Leaf* const l = leaf(handle())) l->set_gradient({});
+  const Planed before(handle());
+  for (int i = 0; i < before.count; ++i)
+    if (Leaf* const l = leaf(before.of[i])) l->set_gradient({});
   take(Tensor(value), s);
 }
 
@@ -224,15 +253,16 @@ void Parameter::set_grad(const Tensor& gradient, Site s) {
   if (parametrized())
     fail<Error>("set_grad", "the parameter has a parametrization: its parts have gradients", s);
   state_->check_thawed("set_grad", s);
-  Leaf* const l = leaf(handle());
-  if (!l) fail<Error>("set_grad", "the parameter does not require a gradient", s);
+  const Planed planes(handle());
+  if (!leaf(planes.of[0])) fail<Error>("set_grad", "the parameter does not require a gradient", s);
   const jit::Handle& g = gradient.handle();
   if (g && (g->shape != n.shape || g->dtype != n.dtype))
     fail<ShapeError>("set_grad",
                      "a gradient of " + to_string(g->shape) + ", " + name_of(g->dtype) +
                          " for a parameter of " + to_string(n.shape) + ", " + name_of(n.dtype),
                      s);
-  l->set_gradient(g);
+  const Planed gradients(g);
+  for (int i = 0; i < planes.count; ++i) leaf(planes.of[i])->set_gradient(gradients.of[i]);
 }
 
 Parameter& Parameter::requires_grad_(bool on, Site s) & {
@@ -243,8 +273,11 @@ Parameter& Parameter::requires_grad_(bool on, Site s) & {
   }
   if (on) check_float(handle(), s), state_->check_thawed("requires_grad_", s);
   state_->trained = on;
-  if (!on) jit::attach(*handle().get(), nullptr);
-  else if (!leaf(handle())) make_leaf(handle());
+  const Planed planes(handle());
+  for (int i = 0; i < planes.count; ++i) {
+    if (!on) jit::attach(*planes.of[i].get(), nullptr);
+    else if (!leaf(planes.of[i])) make_leaf(planes.of[i]);
+  }
   return *this;
 }
 

@@ -170,6 +170,8 @@ template <class F>
 }  // namespace
 
 Handle binary(const char* name, Op op, const Handle& a, const Handle& b, const Site& s, unsigned given) {
+  if (is_complex(b->dtype) && !is_complex(a->dtype)) [[unlikely]]
+    return binary(name, op, cast(a, b->dtype, s), b, s);
   const DType t = jit::row_of(op).rule == jit::DTypeRule::logical ? bool_ : a->dtype;
   if (a->channels_last | b->channels_last) [[unlikely]] {
     const Shape shape = broadcast_shapes(name, a->shape, b->shape, s);
@@ -188,6 +190,8 @@ Handle binary(const char* name, Op op, const Handle& a, const Handle& b, const S
 }
 
 Handle where(const char* name, const Handle& condition, const Handle& a, const Handle& b, const Site& s) {
+  if (is_complex(b->dtype) && !is_complex(a->dtype)) [[unlikely]]
+    return where(name, condition, cast(a, b->dtype, s), b, s);
   const Shape shape =
       broadcast_shapes(name, condition->shape, broadcast_shapes(name, a->shape, b->shape, s), s);
   check_devices(name, {&condition, &a, &b}, s);
@@ -200,6 +204,8 @@ Handle where(const char* name, const Handle& condition, const Handle& a, const H
 }
 
 Handle fma(const char* name, const Handle& a, const Handle& b, const Handle& c, const Site& s) {
+  if ((is_complex(b->dtype) || is_complex(c->dtype)) && !is_complex(a->dtype)) [[unlikely]]
+    return fma(name, cast(a, is_complex(b->dtype) ? b->dtype : c->dtype, s), b, c, s);
   const Shape shape = broadcast_shapes(name, broadcast_shapes(name, a->shape, b->shape, s), c->shape, s);
   check_devices(name, {&a, &b, &c}, s);
   if ((a->channels_last | b->channels_last | c->channels_last) && carries_format({&a, &b, &c}, shape))

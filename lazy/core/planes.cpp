@@ -40,6 +40,11 @@ Handle no_imaginary_part(DType plane, const Shape& shape, Device device, const S
 
 bool is_no_imaginary_part(const Handle& h) { return h->op == Op::constant && h->purpose == kReal; }
 
+Handle plain_imaginary_plane(const Handle& h) {
+  const Handle im = jit::imaginary_plane(h);
+  return is_no_imaginary_part(im) ? constant(0, im->dtype, im->shape, im, im->site) : im;
+}
+
 void need_real(const char* name, DType t, const Site& s) {
   if (is_complex(t))
     fail<DtypeError>(

@@ -31,6 +31,9 @@ inline Handle no_imaginary_part(const Handle& re, const Site& s) {
 }
 /// True for a result of no_imaginary_part(), which the program's text decides, never a value.
 bool is_no_imaginary_part(const Handle&);
+/// Returns the imaginary plane of a complex value, as zeros that are numbers like others where it is known to
+/// be none: what changes later, or has a gradient.
+Handle plain_imaginary_plane(const Handle&);
 
 /// Throws DtypeError for a complex dtype.
 void need_real(const char* name, DType, const Site&);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lazy/core/planes.hpp"
 #include "lazy/core/policy.hpp"
 #include "lazy/ops/matmul.hpp"
 #include "lazy/ops/recorder.hpp"
@@ -109,6 +110,7 @@ Tensor slid(const char* name, Arg& a, Arg& v, const std::string& how, bool rever
       r.fail<ShapeError>("takes vectors that are not empty, not " + to_string(x->shape) + " and " +
                          to_string(y->shape));
   check_devices(name, {&x, &y}, r.site);
+  if (!reversed) y = conjugate(y, r.site);  // a correlation is a product of a and the conjugate of v
   const bool swapped = x->shape[0] < y->shape[0];
   if (swapped) std::swap(x, y);
   Handle sums = slid(r, x, reversed ? r.reversed(y, 0) : y, mode);

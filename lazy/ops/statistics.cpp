@@ -256,12 +256,17 @@ Tensor array_equal(Arg a, Arg b, bool equal_nan) {
 
 Tensor nan_to_num(Arg x, double nan, std::optional<double> posinf, std::optional<double> neginf) {
   const Recorder r{"nan_to_num", x.site()};
-  const Operand h(r.name, x);
-  if (!has_nan(h->dtype)) return r.tensor(h);
-  const FInfo limits = finfo(h->dtype, r.site);
-  Handle y = r.where(r.op(Op::isnan, h), nan, h);
-  y = r.where(r.op(Op::equal, h, kInfinity), posinf.value_or(limits.max), y);
-  return r.tensor(r.where(r.op(Op::equal, h, -kInfinity), neginf.value_or(limits.min), y));
+  const Operand given(r.name, x);
+  if (!has_nan(given->dtype)) return r.tensor(given);
+  const FInfo limits = finfo(given->dtype, r.site);
+  const auto replaced = [&](const Handle& h) {
+    Handle y = r.where(r.op(Op::isnan, h), nan, h);
+    y = r.where(r.op(Op::equal, h, kInfinity), posinf.value_or(limits.max), y);
+    return r.where(r.op(Op::equal, h, -kInfinity), neginf.value_or(limits.min), y);
+  };
+  if (!is_complex(given->dtype)) return r.tensor(replaced(given));
+  const Planes p = planes_of(given);
+  return r.tensor(jit::complex(replaced(p.re), replaced(p.im), r.site));
 }
 
 }  // namespace lazy

@@ -224,8 +224,9 @@ Tensor dist(Arg a, Arg b, double p) {
   const DType t = float_type(common_type(r.name, {&a, &b})), work = wide_float(t);
   const Operand x(r.name, a, t), y(r.name, b, t);
   const Handle d = r.op(Op::subtract, r.as(work, x), r.as(work, y));
-  if (numel(d->shape) == 0) return r.tensor(r.filled(0, t, {}, d));
-  return r.tensor(r.as(t, vector_norm(r.arg(d), p).handle()));
+  const DType real = plane_type(t);
+  if (numel(d->shape) == 0) return r.tensor(r.filled(0, real, {}, d));
+  return r.tensor(r.as(real, vector_norm(r.arg(d), p).handle()));
 }
 
 Tensor renorm(Arg x, double p, IntegerArg axis, double maxnorm) {

@@ -32,19 +32,19 @@ void AverageSteps::update(const ParameterList& averages, const ParameterList& pa
                           const Site& s) {
   note_step();
   if (held_.size() != averages.size()) held_.assign(averages.size(), {});
-  std::vector<const jit::Node*> before(averages.size(), nullptr);
+  std::vector<Nodes> before(averages.size());
   for (size_t i = 0; i < averages.size(); ++i) {
     const ParameterRef& a = averages[i].parameter;
     Held& h = held_[i];
     if (!(h.average == a)) h = {a, {}};
     if (!a || !a->defined()) continue;
-    if (a->handle()->ready()) h.replaced.clear();
-    if (weight != 1) before[i] = a->handle().get();  // else nothing is computed from it
+    if (is_computed(a->handle())) h.replaced.clear();
+    if (weight != 1) before[i] = Nodes(a->handle());  // else nothing is computed from it
   }
   update_averages(averages, parameters, weight, s);
   for (size_t i = 0; i < averages.size(); ++i)
     if (Parameter* const a = held_[i].average.get(); a && a->defined())
-      held_[i].replaced.push_back({a->handle().get(), before[i]});
+      held_[i].replaced.push_back({Nodes(a->handle()), before[i]});
 }
 
 void AverageSteps::take_back(const Failed& failed) {
@@ -53,9 +53,9 @@ void AverageSteps::take_back(const Failed& failed) {
   for (Held& h : held_) {
     Parameter* const a = h.average.get();
     if (!a || !a->defined()) continue;
-    const std::vector<Replaced> removed = remove_failed(h.replaced, failed, a->handle().get());
+    const std::vector<Replaced> removed = remove_failed(h.replaced, failed, Nodes(a->handle()));
     most = std::max(most, std::ssize(removed));
-    if (!removed.empty() && removed.front().average) *a = Tensor(handle_of(removed.front().average));
+    if (!removed.empty() && removed.front().average) *a = Tensor(removed.front().average.value());
   }
   taken_back_ += most;
 }

@@ -38,7 +38,7 @@ class AverageSteps : private Revocable {
  private:
   void take_back(const Failed&) override;
   struct Replaced {
-    const jit::Node *by, *average;  // null: nothing was left of it
+    Nodes by, average;  // none: nothing was left of it
   };
   struct Held {
     ParameterRef average;

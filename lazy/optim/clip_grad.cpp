@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lazy/core/planes.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/optim/gradients.hpp"
 
@@ -16,7 +17,9 @@ Term powers(const Term& g, double norm_type) {
   for (int i = 0; i < g.rank(); ++i) all.push_back(i);
   if (std::isinf(norm_type)) return max(abs(g), all, dropdims);
   if (norm_type == 1) return sum(abs(g), all, dropdims);
-  if (norm_type == 2) return sum(g * g, all, dropdims);
+  if (norm_type == 2)
+    return sum(g.formula().term(squared_modulus(g.formula().name, g.handle(), g.formula().site)), all,
+               dropdims);
   return sum(power(abs(g), norm_type), all, dropdims);
 }
 

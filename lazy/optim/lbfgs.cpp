@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "lazy/complex/complex.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/indexing/indexing.hpp"
 #include "lazy/ops/creation.hpp"
@@ -68,7 +69,8 @@ Tensor LBFGS::gradient(const Site& s) {
     if (!p->defined()) continue;
     const Tensor g = p->grad(s);
     any |= g.defined();
-    parts.push_back(g.defined() ? g.flatten(s) : zeros({p->numel(s)}, p->dtype(s), p->device(s), s));
+    const Tensor all = g.defined() ? g : zeros(p->shape(s), p->dtype(s), p->device(s), s);
+    parts.push_back((all.is_complex(s) ? view_as_real(Arg(all, s)) : all).flatten(s));
   }
   if (!any) tell_no_gradient(s);
   if (parts.empty()) detail::fail<Error>(name(), "there are no parameters", s);
@@ -94,8 +96,12 @@ void LBFGS::move(double t, const Tensor& direction, const Site& s) {
   for (const Held& h : held_) {
     Parameter& p = *h.parameter;
     if (!p.defined()) continue;
-    const int64_t n = p.numel(s);
-    const Tensor part = std::as_const(direction)(slice(offset, offset + n)).reshape(p.shape(s), s);
+    const bool pairs = p.is_complex(s);
+    Shape shape = p.shape(s);
+    if (pairs) shape.push_back(2);
+    const int64_t n = numel(shape);
+    Tensor part = std::as_const(direction)(slice(offset, offset + n)).reshape(shape, s);
+    if (pairs) part = view_as_complex(Arg(part, s));
     p = add(Arg(p, s), multiply(Arg(part, s), Arg(t, s))).astype(p.dtype(s), s);
     offset += n;
   }

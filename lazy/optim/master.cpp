@@ -20,7 +20,7 @@ Master::~Master() {
   if (rounded_) jit::drop_reference(rounded_);
 }
 
-bool Master::is_of(const Parameter& p) const {
+bool Master::is_of(const Tensor& p) const {
   return value.defined() && (!rounded_ || rounded_ == p.handle().get());
 }
 

@@ -15,7 +15,7 @@ class Master {
 
   Tensor value;  // undefined if there is none
   /// True if the parameter is the rounding of this value.
-  bool is_of(const Parameter&) const;
+  bool is_of(const Tensor& parameter) const;
   /// Says that the parameter is the rounding of this value.
   void rounded_to(const Parameter&);
   /// Takes a value that was saved, whatever the parameter is now.

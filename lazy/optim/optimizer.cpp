@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "jit/graph/planes.hpp"
 #include "lazy/autograd/derivation.hpp"
 #include "lazy/autograd/updating.hpp"
 #include "lazy/optim/update.hpp"
@@ -101,10 +102,31 @@ namespace {
 
 const jit::Node* node_of(const Tensor& x) { return x.defined() ? x.handle().get() : nullptr; }
 
-/// Returns a value whose node is alive, or nothing.
-Tensor tensor_of(const jit::Node* n) { return n ? Tensor(handle_of(n)) : Tensor(); }
+Nodes nodes_of(const Tensor& x) { return Nodes(x.handle()); }
+Tensor tensor_of(const Nodes& n) { return Tensor(n.value()); }
 
-bool has_value(const Tensor& x) { return x.handle()->ready(); }
+/// Updates both planes of a complex parameter by update(value, gradient, state), each as a real parameter.
+template <class F>
+UpdateResult update_planes(const Tensor& p, const Tensor& gradient, ParameterState& state, F&& update,
+                           const Site& s) {
+  UpdateResult results[2];
+  ParameterState states[2] = {state, state};
+  for (const int i : {0, 1}) {
+    const auto plane = [&](const Tensor& t) {
+      if (!t.defined()) return Tensor();
+      return Tensor(i == 0 ? jit::real_plane(t.handle()) : jit::imaginary_plane(t.handle()));
+    };
+    for (Tensor& t : states[i].tensors) t = plane(t);
+    results[i] = update(plane(p), plane(gradient), states[i]);
+  }
+  const auto pair = [&](const Tensor& re, const Tensor& im) {
+    return re.defined() ? Tensor(jit::complex(re.handle(), im.handle(), s)) : Tensor();
+  };
+  state = std::move(states[0]);
+  for (size_t t = 0; t < state.tensors.size(); ++t)
+    state.tensors[t] = pair(state.tensors[t], states[1].tensors[t]);
+  return {pair(results[0].value, results[1].value), pair(results[0].gradient, results[1].gradient)};
+}
 
 }  // namespace
 
@@ -114,13 +136,13 @@ void Optimizer::take_back(const Failed& failed) {
     Parameter* const p = h.parameter.get();
     if (!p || !p->defined()) continue;
     const Tensor gradient = p->grad();
-    if (gradient.defined() && failed.contains(node_of(gradient))) p->zero_grad();
-    const std::vector<Replaced> removed = remove_failed(h.replaced, failed, node_of(*p));
+    if (gradient.defined() && nodes_of(gradient).is_in(failed)) p->zero_grad();
+    const std::vector<Replaced> removed = remove_failed(h.replaced, failed, nodes_of(*p));
     if (removed.empty()) continue;
     const Replaced& before = removed.front();
     std::vector<Tensor> tensors(h.state.tensors.size());
     for (size_t t = 0; t < tensors.size(); ++t) tensors[t] = tensor_of(before.tensors[t]);
-    Tensor value(handle_of(before.parameter));
+    Tensor value = tensor_of(before.parameter);
     h.state.tensors = std::move(tensors);
     h.state.step = before.step;
     h.state.product = before.product;
@@ -170,22 +192,30 @@ void Optimizer::step_if(const StepCondition& condition, const Site& s) {
               node_of(state.step_value),
               node_of(state.product_value)};
     for (size_t i = 0; i < state.tensors.size(); ++i) kind.had |= uint64_t{state.tensors[i].defined()} << i;
-    if (has_value(*p)) h.replaced.clear();
+    if (is_computed(p->handle())) h.replaced.clear();
     Replaced& replaced = h.replaced.emplace_back();
-    replaced.parameter = node_of(*p);
-    for (size_t i = 0; i < state.tensors.size(); ++i) replaced.tensors[i] = node_of(state.tensors[i]);
+    replaced.parameter = nodes_of(*p);
+    for (size_t i = 0; i < state.tensors.size(); ++i) replaced.tensors[i] = nodes_of(state.tensors[i]);
     replaced.step = state.step;
     replaced.product = state.product;
-    replaced.step_value = node_of(state.step_value);
-    replaced.product_value = node_of(state.product_value);
-    if (state.master.is_of(*p)) replaced.master = node_of(state.master.value);
-    SharedByKind& shared = kinds[kind];
-    shared.restart();
+    replaced.step_value = nodes_of(state.step_value);
+    replaced.product_value = nodes_of(state.product_value);
+    if (state.master.is_of(*p)) replaced.master = nodes_of(state.master.value);
     if (here.skip.defined()) here.skip = here.skip.to(device, s);
     if (here.factor.defined()) here.factor = here.factor.to(device, s);
-    Update u(name_, s, *p, gradient, state, here, has_master_weights(h.group), shared);
-    update(u, h.group);
-    replaced.by = node_of(*p);
+    const auto update_one = [&](const Tensor& value, const Tensor& g, ParameterState& of_it) {
+      SharedByKind& shared = kinds[kind];
+      shared.restart();
+      Update u(name_, s, value, g, of_it, here, has_master_weights(h.group), shared);
+      update(u, h.group);
+      return u.take_result();
+    };
+    UpdateResult r = is_complex(p->dtype(s)) ? update_planes(*p, gradient, state, update_one, s)
+                                             : update_one(*p, gradient, state);
+    if (r.gradient.defined()) p->set_grad(r.gradient, s);
+    *p = std::move(r.value);
+    if (r.master) state.master.rounded_to(*p);
+    replaced.by = nodes_of(*p);
   }
   if (!any) tell_no_gradient(s);
   else if (++steps_ == kStepsToTell) tell_of_untrained(s);

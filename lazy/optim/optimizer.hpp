@@ -17,7 +17,9 @@
 //
 // A parameter without a gradient is skipped: it keeps its value, its state and its number of steps. The state
 // of a parameter of a 16-bit dtype is of float32; otherwise it has the parameter's dtype. With the option
-// master_weights the parameter's own value is kept in float32 too, as part of the state: `master_param`.
+// master_weights the parameter's own value is kept in float32 too, as part of the state: `master_param`. Real
+// and imaginary parts of a complex parameter are updated as real parameters are, and so is its state: as
+// torch.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -108,10 +110,9 @@ class Optimizer : private Revocable {
   /// Remembers what a step replaced. Nobody else may have these nodes; they live as long as the step's new
   /// value of the parameter has to be computed.
   struct Replaced {
-    const jit::Node *by = nullptr, *parameter = nullptr;
-    // Of the state; null: there was none.
-    const jit::Node *tensors[ParameterState::kMost] = {}, *step_value = nullptr, *product_value = nullptr,
-                    *master = nullptr;
+    Nodes by, parameter;
+    // Of the state; none: there was none.
+    Nodes tensors[ParameterState::kMost], step_value, product_value, master;
     int64_t step = 0;
     double product = 1;
   };

@@ -4,6 +4,7 @@
 
 #include "jit/flush/faults.hpp"
 #include "jit/graph/node.hpp"
+#include "jit/graph/planes.hpp"
 #include "support/lock.hpp"
 
 namespace lazy::optim {
@@ -53,6 +54,23 @@ void Revocable::note_step() {
   all.members.insert(this);
   known_ = true;
   thread_ = this_thread();
+}
+
+Nodes::Nodes(const jit::Handle& value) {
+  if (!value) return;
+  const bool pair = is_complex(value->dtype);
+  real_ = pair ? jit::real_plane(value).get() : value.get();
+  imaginary_ = pair ? jit::imaginary_plane(value).get() : nullptr;
+}
+
+jit::Handle Nodes::value() const {
+  if (!real_) return {};
+  return imaginary_ ? jit::complex(handle_of(real_), handle_of(imaginary_), real_->site) : handle_of(real_);
+}
+
+bool is_computed(const jit::Handle& value) {
+  return is_complex(value->dtype) ? jit::real_plane(value)->ready() && jit::imaginary_plane(value)->ready()
+                                  : value->ready();
 }
 
 jit::Handle handle_of(const jit::Node* n) {

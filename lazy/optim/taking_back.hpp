@@ -33,14 +33,31 @@ class Revocable {
   unsigned thread_ = 0;  // that of the latest step
 };
 
+/// Names a value by its nodes, which are those of both planes if it is complex. It owns nothing.
+class Nodes {
+ public:
+  Nodes() = default;
+  explicit Nodes(const jit::Handle& value);
+  explicit operator bool() const { return real_ != nullptr; }
+  friend bool operator==(const Nodes&, const Nodes&) = default;
+  bool is_in(const Failed& failed) const { return failed.contains(real_) || failed.contains(imaginary_); }
+  /// Returns the value, whose nodes are alive; an empty handle if there is none.
+  jit::Handle value() const;
+
+ private:
+  const jit::Node *real_ = nullptr, *imaginary_ = nullptr;
+};
+/// True if the value is computed, both planes of a complex one.
+bool is_computed(const jit::Handle& value);
+
 /// Removes the steps whose value failed from a list in order, if the latest of them made `now`, and returns
 /// them: steps after one that failed went on from it, so they failed as well. A step is a struct with `by`,
-/// the node it made.
+/// the value it made.
 template <class Step>
-std::vector<Step> remove_failed(std::vector<Step>& steps, const Failed& failed, const jit::Node* now) {
+std::vector<Step> remove_failed(std::vector<Step>& steps, const Failed& failed, const Nodes& now) {
   if (steps.empty() || steps.back().by != now) return {};
   auto first = steps.end();
-  while (first != steps.begin() && failed.contains(std::prev(first)->by)) --first;
+  while (first != steps.begin() && std::prev(first)->by.is_in(failed)) --first;
   const std::vector<Step> removed(first, steps.end());
   steps.erase(first, steps.end());
   return removed;

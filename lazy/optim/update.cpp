@@ -4,22 +4,21 @@
 
 namespace lazy::optim {
 
-Update::Update(const char* n, const Site& s, Parameter& parameter, const Tensor& gradient, ParameterState& st,
+Update::Update(const char* n, const Site& s, const Tensor& value, const Tensor& gradient, ParameterState& st,
                const StepCondition& condition, bool master_weights, SharedByKind& shared)
     : Formula(n, s),
-      parameter_(parameter),
       state_(st),
       shared_(shared),
       skip_(condition.skip.handle()),
-      master_(master_weights && is_half(parameter.dtype(s))) {
+      master_(master_weights && is_half(value.dtype(s))) {
   numbers = &shared.numbers;
-  result = parameter.dtype(s);
+  result = value.dtype(s);
   work = is_half(result) ? float32 : result;
-  p = term(master_ && st.master.is_of(parameter) ? st.master.value : parameter);
+  p = term(master_ && st.master.is_of(value) ? st.master.value : value);
   g = term(gradient);
   if (condition.factor.defined()) {
     g = g * term(condition.factor);
-    parameter.set_grad(tensor(as(gradient.dtype(s), g.handle())), s);
+    result_.gradient = tensor(as(gradient.dtype(s), g.handle()));
   }
   ++st.step;
   count();
@@ -78,8 +77,8 @@ void Update::finish(Term value) {
   detail::Handle h = as(result, value.handle());
   if (master_) state_.master.value = tensor(value.handle());
   value = Term();
-  parameter_ = Tensor(std::move(h));
-  if (master_) state_.master.rounded_to(parameter_);
+  result_.value = Tensor(std::move(h));
+  result_.master = master_;
 }
 
 void check_range(const char* optimizer, const char* option, double value, double below, const Site& s) {

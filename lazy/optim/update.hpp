@@ -41,15 +41,22 @@ class SharedByKind {
   size_t next_ = 0;
 };
 
-/// Holds what an update of one parameter works with. Terms are of the parameter's dtype, or of float32 if
-/// that has 16 bits.
+/// Holds what an update gave.
+struct UpdateResult {
+  Tensor value;         // the parameter's new value
+  Tensor gradient;      // with the condition's factor
+  bool master = false;  // the value is the rounding of the state's master value
+};
+
+/// Holds what an update of one parameter, or of one plane of a complex one, works with. Terms are of the
+/// parameter's dtype, or of float32 if that has 16 bits.
 ///
 /// The number of updates is the host's until a step has a condition. From then on it is a value on the
 /// device, as is all that follows from it: of_step() is where the two meet.
 class Update : public detail::Formula {
  public:
-  Update(const char* name, const Site& site, Parameter& p, const Tensor& gradient, ParameterState& state,
-         const StepCondition&, bool master_weights, SharedByKind&);
+  Update(const char* name, const Site& site, const Tensor& value, const Tensor& gradient,
+         ParameterState& state, const StepCondition&, bool master_weights, SharedByKind&);
 
   /// Returns the state's tensor `i`; if there was no update yet, a value each element of which is
   /// `otherwise`.
@@ -85,8 +92,9 @@ class Update : public detail::Formula {
     if (on_device()) return detail::where(of_step([](auto n) { return n; }) > 1.0, later(), first);
     return state_.step > 1 ? later() : first;
   }
-  /// Replaces the parameter, unless the step is skipped.
+  /// Gives the parameter's new value, which is the old one if the step is skipped.
   void finish(Term value);
+  UpdateResult take_result() { return std::move(result_); }
 
   Term p, g;  // the parameter and its gradient
 
@@ -108,7 +116,7 @@ class Update : public detail::Formula {
   /// Returns the new value, or the old one if the step is skipped.
   Term unless_skipped(const Term& old, const Term& value) const;
 
-  Parameter& parameter_;
+  UpdateResult result_;
   ParameterState& state_;
   SharedByKind& shared_;
   detail::Handle skip_;

@@ -1,5 +1,6 @@
 #include "lazy/random/distributions.hpp"
 
+#include "lazy/core/planes.hpp"
 #include "lazy/core/special_values.hpp"
 #include "lazy/ops/special.hpp"
 #include "lazy/random/draw.hpp"
@@ -21,6 +22,7 @@ Tensor moved(const Draw& d, const Handle& x, const ScalarNumber& loc, const Scal
 /// Returns a draw in the shape of a tensor, in at least its dtype.
 Draw like(const char* name, Generator& g, const Handle& h, DType dtype, const Site& s) {
   check_drawn(name, h->shape, s);
+  need_real(name, h->dtype, s);
   return {{name, s}, g, h->shape, dtype, h->device};
 }
 
@@ -193,6 +195,7 @@ Tensor beta(Generator& g, Arg a, Arg b) {
   constexpr const char* name = "beta";
   const Site s = a.site();
   const DType t = float_type(common_type(name, {&a, &b}));
+  need_real(name, t, s);
   const Operand p(name, a, t), q(name, b, t);
   const Shape shape = broadcast_shapes(name, p->shape, q->shape, s);
   check_drawn(name, shape, s);

@@ -202,11 +202,12 @@ Tensor dropout(Generator& g, Arg x, double p, bool training) {
   check_drawn(name, h->shape, s);
   const DType t = float_type(h->dtype);
   if (!training || p == 0) return returned(cast(h, t, s), x);
-  const Draw d{{name, s}, g, h->shape, t, h->device};
+  const Draw d{{name, s}, g, h->shape, plane_type(t), h->device};  // complex numbers stay or go as a whole
   Composite whole(name, {&static_cast<const Handle&>(h)}, s);
   const Handle kept = d.op(Op::greater_equal, d.fraction(), d.number(p));
-  const Handle scaled = p == 1 ? cast(h, t, s) : d.op(Op::multiply, cast(h, t, s), d.number(1 / (1 - p), t));
-  return Tensor(whole.result(where(name, kept, scaled, d.number(0, t), s)));
+  const Handle scaled =
+      p == 1 ? cast(h, t, s) : d.op(Op::multiply, cast(h, t, s), d.number(1 / (1 - p), d.dtype));
+  return Tensor(whole.result(where(name, kept, scaled, d.number(0, d.dtype), s)));
 }
 
 }  // namespace lazy

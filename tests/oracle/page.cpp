@@ -21,24 +21,21 @@ std::string joined(const std::vector<std::string>& v, const char* between = ", "
   return s;
 }
 
-/// Returns dtypes in few words.
+/// Returns dtypes in few words: all of a kind by the kind's name.
 std::string words_of(const std::vector<DType>& v) {
-  const auto count = [&](auto&& in) { return std::count_if(v.begin(), v.end(), in); };
-  const bool b = count([](DType t) { return is_bool(t); }), i = count([](DType t) { return is_int(t); }) == 8,
-             f = count([](DType t) { return is_float(t); }) == 4,
-             c = count([](DType t) { return is_complex(t); }) == 2;
   if (v.size() == kDTypeCount + 2) return "all";
-  if (v.size() == kDTypeCount && !c) return "all real";
-  if (v.size() == size_t{b} + 8 * i + 4 * f + 2 * c) {
-    std::vector<std::string> s;
-    if (b) s.push_back("bool");
-    if (i) s.push_back("integers");
-    if (f) s.push_back("floats");
-    if (c) s.push_back("complex");
-    return joined(s);
-  }
+  if (v.size() == kDTypeCount && std::none_of(v.begin(), v.end(), [](DType t) { return is_complex(t); }))
+    return "all real";
   std::vector<std::string> s;
-  for (const DType t : v) s.push_back(name_of(t));
+  const auto add = [&](auto&& of_kind, std::ptrdiff_t all, const char* name) {
+    if (std::count_if(v.begin(), v.end(), of_kind) == all) return s.push_back(name);
+    for (const DType t : v)
+      if (of_kind(t)) s.push_back(name_of(t));
+  };
+  add([](DType t) { return is_bool(t); }, 1, "bool");
+  add([](DType t) { return is_int(t); }, 8, "integers");
+  add([](DType t) { return is_float(t); }, 4, "floats");
+  add([](DType t) { return is_complex(t); }, 2, "complex");
   return joined(s);
 }
 
@@ -159,8 +156,7 @@ int print_map_faults(const std::string& folder) {
   for (const std::string& op : core_aten(aten).missing) fault("core ATen lacks " + op);
   if (const Count d = decomposed(aten); d.here() < 150)
     fault("of the decomposed ops there are " + std::to_string(d.here()) + ", not 150");
-  for (const std::string& op : array_api(api).missing)
-    fault("the array API lacks " + op);
+  for (const std::string& op : array_api(api).missing) fault("the array API lacks " + op);
   return faults;
 }
 

@@ -22,7 +22,7 @@ Shape of_channels(const Formula& f, const Term& x) {
 
 /// Returns where numbers are kept: with probability 1 - p.
 Term kept(const Formula& f, Generator& g, const Term& x, const Shape& shape, double p) {
-  const Tensor u = rand(g, shape, x.handle()->dtype, x.handle()->device, f.site);
+  const Tensor u = rand(g, shape, plane_type(x.handle()->dtype), x.handle()->device, f.site);
   return f.term(u.handle()) >= p;
 }
 

@@ -245,7 +245,8 @@ Module& Module::requires_grad_(bool on, Site s) {
   for_each(
       *this,
       [&](const std::string&, Parameter& p) {
-        if (!on || is_float(p.dtype())) p.requires_grad_(on, s);  // a part may be of integers
+        if (!on || is_float(p.dtype()) || is_complex(p.dtype()))
+          p.requires_grad_(on, s);  // a part may be of integers
       },
       ignore);
   return *this;

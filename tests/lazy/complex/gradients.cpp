@@ -112,6 +112,14 @@ BOOST_AUTO_TEST_CASE(of_a_complex_value) {
   BOOST_TEST(!x.detach().requires_grad());
 }
 
+// What is known to be real when it is marked has a gradient by its imaginary part, too.
+BOOST_AUTO_TEST_CASE(of_real_numbers_that_are_marked) {
+  Tensor x = astype(from_span(std::vector<double>{1, 2}), complex128);
+  x.requires_grad_();
+  sum(imag(x * x)).backward();
+  BOOST_TEST((x.grad().to_vector<C>() == std::vector<C>{{0, 2}, {0, 4}}));
+}
+
 BOOST_AUTO_TEST_CASE(updates_keep_the_mark) {
   Tensor x = from_span(std::vector<C>{{1, 2}, {3, -1}});
   x.requires_grad_();
