@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(what_an_optimizer_computes_is_of_the_update) {
   }
   profile::stop();
   const std::set<std::string> places = places_in(folder / "trace.json");
-  BOOST_TEST(places.size() >= 5u);
+  BOOST_TEST(places.size() >= 2u);
   for (const std::string& place : places) BOOST_TEST((place.empty() || place.ends_with(", update")), place);
 }
 
