@@ -1,6 +1,7 @@
 // Compares training of complex parameters with torch 2.4, which updates their parts as real parameters.
 #include <complex>
 
+#include "lazy/nn/nn.hpp"
 #include "lazy/optim/clip_grad.hpp"
 #include "lazy/optim/optim.hpp"
 #include "tests/common/check.hpp"
@@ -211,6 +212,38 @@ BOOST_AUTO_TEST_CASE(steps_that_cannot_be_computed_are_taken_back) {
   near(a.p, before, 0);
   a.step(o);  // and on from there
   near(o.state_dict().at("state.0.step"), {2}, 0);
+}
+
+namespace {
+
+struct Mixing : nn::Module {
+  Parameter w{from_span(std::vector<C>{{1, 2}, {0, -1}})};
+  Parameter b{ones({2}, float64)};
+  Tensor forward(const Tensor& x) const { return x * w + b; }
+  LAZY_MODULE(w, b)
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(of_modules) {
+  const test::Folder folder;
+  Mixing a, b;
+  optim::AdamW o(a.named_parameters(), {.lr = 0.1});
+  sum(square(abs(a.forward(ones({2}, float64))))).backward();
+  o.step();
+  save_safetensors(folder / "model.safetensors", a.state_dict());
+  b.load_state_dict(load_safetensors(folder / "model.safetensors"));
+  near(b.w, a.w.to_vector<C>(), 0);
+  BOOST_TEST(b.w.requires_grad());
+  b.requires_grad_(false);
+  BOOST_TEST(!b.w.requires_grad());
+  b.requires_grad_();
+  BOOST_TEST(b.w.requires_grad());
+  b.to(float32);  // of real parameters
+  BOOST_TEST((b.w.dtype() == complex128));
+  BOOST_TEST((b.b.dtype() == float32));
+  const Mixing copy = a;
+  near(copy.w, a.w.to_vector<C>(), 0);
 }
 
 BOOST_AUTO_TEST_CASE(averages) {

@@ -22,7 +22,7 @@ using namespace jit::calls;
 
 constexpr int64_t kDepth = 32;            // columns of a block
 constexpr double kWorthAThread = 200000;  // flops
-constexpr int kVectors = 3;               // of a tile's row; tiles of Lanes::kRows rows fit registers
+constexpr int kVectors = 3, kRows = 4;    // a tile of 12 registers
 
 template <class T>
 struct Lanes;
@@ -30,7 +30,7 @@ template <>
 struct Lanes<double> {
   using V = __m256d;
   using Factor = V;  // a number for each element
-  static constexpr int kCount = 4, kRows = 4;
+  static constexpr int kCount = 4;
   LAZY_AVX2_INLINE static V load(const double* p) { return _mm256_loadu_pd(p); }
   LAZY_AVX2_INLINE static V all(double v) { return _mm256_set1_pd(v); }
   LAZY_AVX2_INLINE static void store(double* p, V v) { _mm256_storeu_pd(p, v); }
@@ -41,7 +41,7 @@ template <>
 struct Lanes<float> {
   using V = __m256;
   using Factor = V;
-  static constexpr int kCount = 8, kRows = 4;
+  static constexpr int kCount = 8;
   LAZY_AVX2_INLINE static V load(const float* p) { return _mm256_loadu_ps(p); }
   LAZY_AVX2_INLINE static V all(float v) { return _mm256_set1_ps(v); }
   LAZY_AVX2_INLINE static void store(float* p, V v) { _mm256_storeu_ps(p, v); }
@@ -55,7 +55,7 @@ struct Lanes<std::complex<double>> {
   struct Factor {
     V re, im;  // im: -im(f), im(f) in turn
   };
-  static constexpr int kCount = 2, kRows = 2;
+  static constexpr int kCount = 2;
   LAZY_AVX2_INLINE static V load(const std::complex<double>* p) {
     return _mm256_loadu_pd(reinterpret_cast<const double*>(p));
   }
@@ -75,7 +75,7 @@ struct Lanes<std::complex<float>> {
   struct Factor {
     V re, im;
   };
-  static constexpr int kCount = 4, kRows = 2;
+  static constexpr int kCount = 4;
   LAZY_AVX2_INLINE static V load(const std::complex<float>* p) {
     return _mm256_loadu_ps(reinterpret_cast<const float*>(p));
   }
@@ -114,7 +114,7 @@ LAZY_AVX2_INLINE void subtract_scaled(T f, const T* from, T* to, int64_t count) 
 /// Copies rows of a few columns, side by side.
 template <class T>
 struct Strip {
-  static constexpr int64_t kWidth = int64_t{kVectors} * Lanes<T>::kCount, kRows = Lanes<T>::kRows;
+  static constexpr int64_t kWidth = int64_t{kVectors} * Lanes<T>::kCount;
   alignas(32) T rows[kDepth][kWidth];
   int64_t depth, width;
 
@@ -326,8 +326,8 @@ int64_t factor_cholesky_by_blocks(T* a, int64_t n, const EachPiece& each) {
   return 0;
 }
 
-#define LAZY_BLOCKS(T)                                                                \
-  template int64_t factor_cholesky_by_blocks(T*, int64_t, const EachPiece&);          \
+#define LAZY_BLOCKS(T)                                                                    \
+  template int64_t factor_cholesky_by_blocks(T*, int64_t, const EachPiece&);              \
   template int64_t factor_lu_by_blocks(T*, int64_t, int64_t, int32_t*, const EachPiece&); \
   template void solve_lu_by_blocks(const T*, int64_t, const int32_t*, T*, int64_t, const EachPiece&);
 LAZY_BLOCKS(float)
