@@ -9,6 +9,7 @@
 
 #include "jit/graph/planes.hpp"
 #include "lazy/autograd/derivation.hpp"
+#include "lazy/autograd/updating.hpp"
 #include "lazy/optim/update.hpp"
 #include "support/first_time.hpp"
 #include "support/float_mode.hpp"
@@ -160,6 +161,7 @@ void Optimizer::step_unless(const Tensor& skip, const Tensor& factor, Site s) { 
 
 void Optimizer::step_if(const StepCondition& condition, const Site& s) {
   const no_grad scope;
+  const detail::Updating updating;
   note_step();
   std::map<Kind, SharedByKind> kinds;
   StepCondition here = condition;  // on the parameter's device

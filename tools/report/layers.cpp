@@ -52,12 +52,16 @@ void straighten(std::vector<Item>& items, const Layers& layers) {
     for (size_t k = 0; k < layers.size(); ++k) {
       const bool down = sweep % 2 == 0;
       const auto& layer = layers[down ? k : layers.size() - 1 - k];
+      // Boxes stand below boxes: a lane beside them gives way.
       const auto wanted = [&](size_t i) {
         const auto& near = down ? items[i].before : items[i].after;
-        if (near.empty()) return items[i].x;
-        double sum = 0;
-        for (const size_t n : near) sum += middle(items[n]);
-        return sum / static_cast<double>(near.size()) - items[i].width / 2;
+        double sum = 0, of = 0;
+        for (const bool lanes : {false, true}) {
+          for (const size_t n : near)
+            if ((items[n].width == kLane) == lanes) sum += middle(items[n]), ++of;
+          if (of > 0) break;
+        }
+        return of > 0 ? sum / of - items[i].width / 2 : items[i].x;
       };
       double least = -1e30;
       for (const size_t i : layer) {

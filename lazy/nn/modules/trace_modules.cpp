@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "jit/graph/places.hpp"
+#include "lazy/autograd/updating.hpp"
 #include "lazy/core/record.hpp"
 #include "lazy/nn/modules/paths.hpp"
 #include "support/profile.hpp"
@@ -84,7 +85,9 @@ class TraceModules::Impl final : public detail::Observer {
         of_gradient = {p.path, Phase::update};
       }
     }
-    if (of_gradient.phase == Phase::update) return {own ? common : of_gradient.path, Phase::update};
+    // What an optimizer computes of parameters alone, as their decay, reads no gradient.
+    if (of_gradient.phase == Phase::update || detail::Updating::now())
+      return {own ? common : of_gradient.path, Phase::update};
     if (own) latest_ = common;
     return {own ? common : std::string(nn::parent_of(latest_)), Phase::forward};
   }

@@ -85,6 +85,25 @@ BOOST_AUTO_TEST_CASE(places_before_purposes) {
   BOOST_TEST(jit::without_place("gradient") == std::string("gradient"));
 }
 
+BOOST_AUTO_TEST_CASE(what_an_optimizer_computes_is_of_the_update) {
+  const lazy::test::Folder folder;
+  Net net;
+  optim::AdamW step(net.parameters(), {.lr = 1e-3, .weight_decay = 0.1});
+  mean(square(net(ones({8, 1, 8, 32})))).backward();
+  for (const auto& [name, p] : net.named_parameters()) p->grad().eval();
+  cache::clear();
+  profile::start(folder / "trace.json");
+  {
+    const TraceModules named(net);
+    step.step();
+    for (const auto& [name, p] : net.named_parameters()) p->eval();
+  }
+  profile::stop();
+  const std::set<std::string> places = places_in(folder / "trace.json");
+  BOOST_TEST(places.size() >= 5u);
+  for (const std::string& place : places) BOOST_TEST((place.empty() || place.ends_with(", update")), place);
+}
+
 BOOST_AUTO_TEST_CASE(a_step_of_training) {
   const lazy::test::Folder folder;
   const std::string path = folder / "trace.json";

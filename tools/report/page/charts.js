@@ -33,7 +33,7 @@ function makeMemory() {
     chart.append(svg("line", { class: "grid", x1: left, x2: W, y1: y(v), y2: y(v) }));
     chart.append(svg("text", { x: left - 8, y: y(v) + 4, "text-anchor": "end" }, bytes(Math.round(v))));
   }
-  for (let k = 0; k <= 3; ++k) chart.append(svg("text", { x: left + (k / 3) * (W - left - 40), y: H - 4 }, duration(start + ((end - start) * k) / 3)));
+  for (let k = 0; k <= 3; ++k) chart.append(svg("text", { x: left + (k / 3) * (W - left - 4), y: H - 4, "text-anchor": k === 0 ? "start" : k === 3 ? "end" : "middle" }, duration(start + ((end - start) * k) / 3)));
   // Returns points of a line that keeps each value until the next one.
   const steps = (times, values) => {
     let path = "", last = 0;

@@ -208,6 +208,11 @@ function selftest({ timeline, flushes, kernels, lines: byLine, exchanges, agains
     const wide = overflowing(), pale = faint();
     check("nothing overflows" + (wide.length ? ": " + wide.slice(0, 5).join("; ") : ""), wide.length === 0);
     check("texts have contrast" + (pale.length ? ": " + pale.slice(0, 8).join("; ") : ""), pale.length === 0);
+    const cut = [...document.querySelectorAll("svg.chart text")].filter((t) => {
+      const box = t.getBBox(), chart = t.ownerSVGElement.viewBox.baseVal;
+      return box.x < -0.5 || box.x + box.width > chart.width + 0.5 || box.y < -0.5 || box.y + box.height > chart.height + 0.5;
+    });
+    check("no label of a chart is cut" + (cut.length ? ": " + cut.map((t) => t.textContent).join("; ") : ""), !cut.length);
     check("the memory chart is there", !!byId("memory").querySelector("path.area"));
     const { bands, holders } = data.memory;
     if (memory) {
