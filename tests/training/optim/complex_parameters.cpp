@@ -1,6 +1,7 @@
 // Compares training of complex parameters with torch 2.4, which updates their parts as real parameters.
 #include <complex>
 
+#include "lazy/amp/grad_scaler.hpp"
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/clip_grad.hpp"
 #include "lazy/optim/optim.hpp"
@@ -213,6 +214,32 @@ BOOST_AUTO_TEST_CASE(steps_that_cannot_be_computed_are_taken_back) {
   BOOST_CHECK_THROW(bad(), IndexError);
   near(a.p, before, 0);
   a.step(o);  // and on from there
+  near(o.state_dict().at("state.0.step"), {2}, 0);
+}
+
+// A step by scaled gradients is that of the gradients, and none where one of them is not finite in either
+// part.
+BOOST_AUTO_TEST_CASE(scaled_gradients) {
+  Pair a, b;
+  optim::Adam o(a.parameters(), {.lr = 0.1}), other(b.parameters(), {.lr = 0.1});
+  GradScaler scaler({.init_scale = 1024});
+  for (int i = 0; i < 2; ++i) {
+    o.zero_grad();
+    scaler.scale(a.loss()).backward();
+    scaler.step(o);
+    scaler.update();
+    b.step(other);
+  }
+  near(a.p, b.p.to_vector<C>(), 1e-12);
+  const std::vector<C> before = a.p.to_vector<C>();
+  for (const C bad : {C(check::inf, 0), C(0, check::NaN)}) {
+    o.zero_grad();
+    scaler.scale(a.loss()).backward();
+    a.p.set_grad(a.p.grad() + tensor({C(0), bad, C(0)}, complex128));
+    scaler.step(o);
+    scaler.update();
+    near(a.p, before, 0);
+  }
   near(o.state_dict().at("state.0.step"), {2}, 0);
 }
 
