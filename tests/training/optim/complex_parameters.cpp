@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(parameters) {
   near(a.p, {1, 1}, 0);
   a.p.thaw();
   BOOST_TEST(a.p.requires_grad());
-  // Ones are known to be real; as a parameter they have a gradient by their imaginary parts.
+  // A value of ones is known to be real; as a parameter it has a gradient by its imaginary part.
   sum(imag(a.p * a.p)).backward();
   near(a.p.grad(), {{0, 2}, {0, 2}}, 0);
 }
