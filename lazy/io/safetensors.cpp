@@ -118,6 +118,9 @@ void detail::write_safetensors(const char* op, const std::string& path, const Na
   for (const NamedTensors::Entry& e : tensors) {
     if (e.first == "__metadata__") fail<Error>(op, "no tensor may have the name __metadata__", s);
     if (!e.second.defined()) detail::throw_empty(op, s);
+    if (e.second.dtype(s) == complex128)
+      fail<DtypeError>(
+          op, "the format has no complex128, which " + e.first + " is: save view_as_real() of it", s);
     all.push_back(&e);
   }
   std::sort(all.begin(), all.end(), [&](const auto* a, const auto* b) {

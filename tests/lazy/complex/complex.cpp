@@ -274,6 +274,7 @@ BOOST_AUTO_TEST_CASE(files) {
   save_safetensors(folder + "/x.safetensors", {{"x", x}});
   equal(load_safetensors(folder + "/x.safetensors").at("x"), complex64, {3},
         {{1, 2}, {3, -4.5}, {-0.25, 100}});
+  refuses("save_safetensors", [&] { save_safetensors(folder + "/wide.safetensors", {{"x", wide}}); });
   std::filesystem::remove_all(folder);
 }
 

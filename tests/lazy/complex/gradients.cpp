@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(of_a_complex_value) {
   BOOST_TEST(!x.detach().requires_grad());
 }
 
-// What is known to be real when it is marked has a gradient by its imaginary part, too.
+// A variable that is known to be real when it is marked has a gradient by its imaginary part, too.
 BOOST_AUTO_TEST_CASE(of_real_numbers_that_are_marked) {
   Tensor x = astype(from_span(std::vector<double>{1, 2}), complex128);
   x.requires_grad_();

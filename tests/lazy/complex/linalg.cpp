@@ -398,7 +398,7 @@ BOOST_AUTO_TEST_CASE(of_each_sample) {
        eigvalsh(a + adjoint(a)));
 }
 
-// Where only one of a call's planes is read, or one of its outputs, the others are not written.
+// A call may be read in one plane alone, or one output: the others are not written then.
 BOOST_AUTO_TEST_CASE(parts_of_results) {
   Generator g(4);
   const Tensor a = randn(g, {5, 4, 4}, complex128).eval();

@@ -1,6 +1,8 @@
 // Compares training of complex parameters with torch 2.4, which updates their parts as real parameters.
 #include <complex>
 
+#include "lazy/amp/grad_scaler.hpp"
+#include "lazy/nn/nn.hpp"
 #include "lazy/optim/clip_grad.hpp"
 #include "lazy/optim/optim.hpp"
 #include "tests/common/check.hpp"
@@ -129,12 +131,12 @@ BOOST_AUTO_TEST_CASE(states) {
   BOOST_TEST(state.at("state.0.step").item<int64_t>() == 4);
   // Through a file, and on from there.
   const test::Folder folder;
-  save_safetensors(folder / "state.safetensors", state);
+  save_npz(folder / "state.npz", state);
   Pair b;
   b.p = a.p + 0.0;
   b.q = a.q + 0.0;
   optim::Adam other(b.parameters(), {.lr = 0.5});
-  other.load_state_dict(load_safetensors(folder / "state.safetensors"));
+  other.load_state_dict(load_npz(folder / "state.npz"));
   BOOST_TEST(other.lr() == 0.1);
   a.step(o);
   b.step(other);
@@ -192,7 +194,7 @@ BOOST_AUTO_TEST_CASE(parameters) {
   near(a.p, {1, 1}, 0);
   a.p.thaw();
   BOOST_TEST(a.p.requires_grad());
-  // Ones are known to be real; as a parameter they have a gradient by their imaginary parts.
+  // A value of ones is known to be real; as a parameter it has a gradient by its imaginary part.
   sum(imag(a.p * a.p)).backward();
   near(a.p.grad(), {{0, 2}, {0, 2}}, 0);
 }
@@ -204,13 +206,73 @@ BOOST_AUTO_TEST_CASE(steps_that_cannot_be_computed_are_taken_back) {
   a.p.eval();
   const std::vector<C> before = a.p.to_vector<C>();
   o.zero_grad();
-  const Tensor places = tensor({0, 7});
-  sum(square(abs(take(Tensor(a.p), places)))).backward();
-  o.step();
-  BOOST_CHECK_THROW(a.p.eval(), IndexError);
+  const auto bad = [&] {
+    sum(square(abs(take(Tensor(a.p), tensor({0, 7}))))).backward();
+    o.step();
+    a.p.eval();
+  };
+  BOOST_CHECK_THROW(bad(), IndexError);
   near(a.p, before, 0);
   a.step(o);  // and on from there
   near(o.state_dict().at("state.0.step"), {2}, 0);
+}
+
+// A step by scaled gradients is that of the gradients, and none where one of them is not finite in either
+// part.
+BOOST_AUTO_TEST_CASE(scaled_gradients) {
+  Pair a, b;
+  optim::Adam o(a.parameters(), {.lr = 0.1}), other(b.parameters(), {.lr = 0.1});
+  GradScaler scaler({.init_scale = 1024});
+  for (int i = 0; i < 2; ++i) {
+    o.zero_grad();
+    scaler.scale(a.loss()).backward();
+    scaler.step(o);
+    scaler.update();
+    b.step(other);
+  }
+  near(a.p, b.p.to_vector<C>(), 1e-12);
+  const std::vector<C> before = a.p.to_vector<C>();
+  for (const C bad : {C(check::inf, 0), C(0, check::NaN)}) {
+    o.zero_grad();
+    scaler.scale(a.loss()).backward();
+    a.p.set_grad(a.p.grad() + tensor({C(0), bad, C(0)}, complex128));
+    scaler.step(o);
+    scaler.update();
+    near(a.p, before, 0);
+  }
+  near(o.state_dict().at("state.0.step"), {2}, 0);
+}
+
+namespace {
+
+struct Mixing : nn::Module {
+  Parameter w{astype(from_span(std::vector<C>{{1, 2}, {0, -1}}), complex64)};
+  Parameter b{ones({2})};
+  Tensor forward(const Tensor& x) const { return x * w + b; }
+  LAZY_MODULE(w, b)
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(of_modules) {
+  const test::Folder folder;
+  Mixing a, b;
+  optim::AdamW o(a.named_parameters(), {.lr = 0.1});
+  sum(square(abs(a.forward(ones({2}))))).backward();
+  o.step();
+  save_safetensors(folder / "model.safetensors", a.state_dict());
+  b.load_state_dict(load_safetensors(folder / "model.safetensors"));
+  near(b.w, a.w.to_vector<C>(), 0);
+  BOOST_TEST(b.w.requires_grad());
+  b.requires_grad_(false);
+  BOOST_TEST(!b.w.requires_grad());
+  b.requires_grad_();
+  BOOST_TEST(b.w.requires_grad());
+  b.to(float64);  // of real parameters
+  BOOST_TEST((b.w.dtype() == complex64));
+  BOOST_TEST((b.b.dtype() == float64));
+  const Mixing copy = a;
+  near(copy.w, a.w.to_vector<C>(), 0);
 }
 
 BOOST_AUTO_TEST_CASE(averages) {

@@ -22,7 +22,7 @@ using namespace jit::calls;
 
 constexpr int64_t kDepth = 32;            // columns of a block
 constexpr double kWorthAThread = 200000;  // flops
-constexpr int kVectors = 3;               // of a tile's row; tiles of Lanes::kRows rows fit registers
+constexpr int kVectors = 3, kRows = 4;    // a tile of 12 registers
 
 template <class T>
 struct Lanes;
@@ -30,7 +30,7 @@ template <>
 struct Lanes<double> {
   using V = __m256d;
   using Factor = V;  // a number for each element
-  static constexpr int kCount = 4, kRows = 4;
+  static constexpr int kCount = 4;
   LAZY_AVX2_INLINE static V load(const double* p) { return _mm256_loadu_pd(p); }
   LAZY_AVX2_INLINE static V all(double v) { return _mm256_set1_pd(v); }
   LAZY_AVX2_INLINE static void store(double* p, V v) { _mm256_storeu_pd(p, v); }
@@ -41,7 +41,7 @@ template <>
 struct Lanes<float> {
   using V = __m256;
   using Factor = V;
-  static constexpr int kCount = 8, kRows = 4;
+  static constexpr int kCount = 8;
   LAZY_AVX2_INLINE static V load(const float* p) { return _mm256_loadu_ps(p); }
   LAZY_AVX2_INLINE static V all(float v) { return _mm256_set1_ps(v); }
   LAZY_AVX2_INLINE static void store(float* p, V v) { _mm256_storeu_ps(p, v); }
@@ -55,7 +55,7 @@ struct Lanes<std::complex<double>> {
   struct Factor {
     V re, im;  // im: -im(f), im(f) in turn
   };
-  static constexpr int kCount = 2, kRows = 2;
+  static constexpr int kCount = 2;
   LAZY_AVX2_INLINE static V load(const std::complex<double>* p) {
     return _mm256_loadu_pd(reinterpret_cast<const double*>(p));
   }
@@ -75,7 +75,7 @@ struct Lanes<std::complex<float>> {
   struct Factor {
     V re, im;
   };
-  static constexpr int kCount = 4, kRows = 2;
+  static constexpr int kCount = 4;
   LAZY_AVX2_INLINE static V load(const std::complex<float>* p) {
     return _mm256_loadu_ps(reinterpret_cast<const float*>(p));
   }
@@ -111,10 +111,61 @@ LAZY_AVX2_INLINE void subtract_scaled(T f, const T* from, T* to, int64_t count) 
   for (; i < count; ++i) to[i] = less(f, from[i], to[i]);
 }
 
+template <class T>
+inline constexpr int64_t kWidthOf = int64_t{kVectors} * Lanes<T>::kCount;
+
+/// Subtracts the product of kRows rows of a and `depth` rows of b from a tile of c.
+template <class T>
+LAZY_AVX2_INLINE void subtract_tile(const T (*b)[kWidthOf<T>], int64_t depth, const T* a, int64_t step, T* c,
+                                    int64_t c_step) {
+  using L = Lanes<T>;
+  typename L::V sum[kRows][kVectors];  // in registers: loops over them are unrolled
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = L::load(c + r * c_step + v * L::kCount);
+  for (int64_t p = 0; p < depth; ++p) {
+    typename L::V row[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) row[v] = L::load(b[p] + v * L::kCount);
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      const auto f = L::all(a[r * step + p]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = L::less(f, row[v], sum[r][v]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) L::store(c + r * c_step + v * L::kCount, sum[r][v]);
+}
+
+/// Subtracts the product of a, `count` rows, and b, of which `width` columns count, from as many rows of c.
+template <class T>
+LAZY_AVX2 void subtract_product_of(const T (*b)[kWidthOf<T>], int64_t depth, int64_t width, const T* a,
+                                   int64_t step, int64_t count, T* c, int64_t c_step) {
+  constexpr int64_t kWidth = kWidthOf<T>, kMost = 2 * kDepth;  // rows of b
+  for (int64_t i = 0; i < count; i += kRows) {
+    const int64_t some = std::min<int64_t>(kRows, count - i);
+    if (some == kRows && width == kWidth) {
+      subtract_tile(b, depth, a + i * step, step, c + i * c_step, c_step);
+      continue;
+    }
+    T edge[kRows * kWidth] = {}, left[kRows * kMost] = {};
+    for (int64_t r = 0; r < some; ++r) {
+      std::copy_n(c + (i + r) * c_step, width, edge + r * kWidth);
+      std::copy_n(a + (i + r) * step, depth, left + r * kMost);
+    }
+    subtract_tile(b, depth, left, kMost, edge, kWidth);
+    for (int64_t r = 0; r < some; ++r) std::copy_n(edge + r * kWidth, width, c + (i + r) * c_step);
+  }
+}
+
 /// Copies rows of a few columns, side by side.
 template <class T>
 struct Strip {
-  static constexpr int64_t kWidth = int64_t{kVectors} * Lanes<T>::kCount, kRows = Lanes<T>::kRows;
+  static constexpr int64_t kWidth = kWidthOf<T>;
   alignas(32) T rows[kDepth][kWidth];
   int64_t depth, width;
 
@@ -159,41 +210,26 @@ struct Strip {
   }
   /// Subtracts the product of a, `count` rows, and the strip from as many rows of c.
   LAZY_AVX2 void subtract_product(const T* a, int64_t step, int64_t count, T* c, int64_t c_step) const {
-    for (int64_t i = 0; i < count; i += kRows) {
-      const int64_t some = std::min<int64_t>(kRows, count - i);
-      if (some == kRows && width == kWidth) {
-        tile(a + i * step, step, c + i * c_step, c_step);
-        continue;
-      }
-      T edge[kRows * kWidth] = {}, left[kRows * kDepth] = {};
-      for (int64_t r = 0; r < some; ++r) {
-        std::copy_n(c + (i + r) * c_step, width, edge + r * kWidth);
-        std::copy_n(a + (i + r) * step, depth, left + r * kDepth);
-      }
-      tile(left, kDepth, edge, kWidth);
-      for (int64_t r = 0; r < some; ++r) std::copy_n(edge + r * kWidth, width, c + (i + r) * c_step);
+    if constexpr (!is_complex_v<T>) {
+      subtract_product_of(rows, depth, width, a, step, count, c, c_step);
+    } else {
+      // Parts of numbers lie side by side, and c - a b is c - re(a) b - im(a) i b: a row of a is one of twice
+      // as many real numbers, by which rows of b and of i b are multiplied.
+      using R = RealOf<T>;
+      alignas(32) R parts[2 * kDepth][2 * kWidth];
+      for (int64_t p = 0; p < depth; ++p)
+        for (int64_t i = 0; i < kWidth; ++i) {
+          const T b = rows[p][i];
+          parts[2 * p][2 * i] = parts[2 * p + 1][2 * i + 1] = b.real();
+          parts[2 * p][2 * i + 1] = b.imag(), parts[2 * p + 1][2 * i] = -b.imag();
+        }
+      subtract_product_of(parts, 2 * depth, 2 * width, reinterpret_cast<const R*>(a), 2 * step, count,
+                          reinterpret_cast<R*>(c), 2 * c_step);
     }
   }
 
  private:
   Strip(int64_t depth_, int64_t width_) : depth(depth_), width(width_) {}
-
-  LAZY_AVX2_INLINE void tile(const T* a, int64_t step, T* c, int64_t c_step) const {
-    using L = Lanes<T>;
-    typename L::V sum[kRows][kVectors];
-    for (int r = 0; r < kRows; ++r)
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = L::load(c + r * c_step + v * L::kCount);
-    for (int64_t p = 0; p < depth; ++p) {
-      typename L::V b[kVectors];
-      for (int v = 0; v < kVectors; ++v) b[v] = L::load(rows[p] + v * L::kCount);
-      for (int r = 0; r < kRows; ++r) {
-        const auto f = L::all(a[r * step + p]);
-        for (int v = 0; v < kVectors; ++v) sum[r][v] = L::less(f, b[v], sum[r][v]);
-      }
-    }
-    for (int r = 0; r < kRows; ++r)
-      for (int v = 0; v < kVectors; ++v) L::store(c + r * c_step + v * L::kCount, sum[r][v]);
-  }
 };
 
 /// Calls f(first column, width) for each strip of `count` columns, on several threads if so many flops of a
@@ -326,8 +362,8 @@ int64_t factor_cholesky_by_blocks(T* a, int64_t n, const EachPiece& each) {
   return 0;
 }
 
-#define LAZY_BLOCKS(T)                                                                \
-  template int64_t factor_cholesky_by_blocks(T*, int64_t, const EachPiece&);          \
+#define LAZY_BLOCKS(T)                                                                    \
+  template int64_t factor_cholesky_by_blocks(T*, int64_t, const EachPiece&);              \
   template int64_t factor_lu_by_blocks(T*, int64_t, int64_t, int32_t*, const EachPiece&); \
   template void solve_lu_by_blocks(const T*, int64_t, const int32_t*, T*, int64_t, const EachPiece&);
 LAZY_BLOCKS(float)
