@@ -1,8 +1,8 @@
 // Records, while a trace is recorded, how much memory each line of the program holds: as counters of the
 // category "held", one for each line, with which lazy-report says who holds what.
 //
-// A holder is a line and, where memory is no value of it, what it is for. Memory belongs to nobody until it is
-// said to whom; memory that was allocated before the first recording is not known.
+// A holder is a line and, where memory is no value of it, what it is for. Memory belongs to nobody until it
+// is said to whom; memory that was allocated before the first recording is not known.
 #pragma once
 #include <cstdint>
 

@@ -42,7 +42,9 @@ class CpuBackend final : public jit::Backend {
   void* allocate(size_t bytes) override { return cpu_backend::allocate(bytes); }
   void deallocate(void* p, size_t bytes) noexcept override { cpu_backend::deallocate(p, bytes); }
   size_t release_memory() override { return release_kept_memory(); }
-  jit::Workers workers() const override { return {thread_count(), caches().l1d, caches().l2, false, usable_processors()}; }
+  jit::Workers workers() const override {
+    return {thread_count(), caches().l1d, caches().l2, false, usable_processors()};
+  }
   double least_ns(double bytes, double flops, uint32_t parts) const override {
     return least_time(bytes, flops, std::clamp(static_cast<int>(parts), 1, thread_count()));
   }

@@ -16,8 +16,7 @@ class Code {
  public:
   using Entry = void (*)(uint64_t* args);
   Code() = default;
-  Code(Code&& o) noexcept
-      : entry_(std::exchange(o.entry_, nullptr)), size_(o.size_), room_(o.room_) {}
+  Code(Code&& o) noexcept : entry_(std::exchange(o.entry_, nullptr)), size_(o.size_), room_(o.room_) {}
   Code& operator=(Code&& o) noexcept {
     std::swap(entry_, o.entry_);
     std::swap(size_, o.size_);

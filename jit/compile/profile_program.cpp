@@ -58,8 +58,7 @@ void describe_program(const Trace& t, const Fusion* f, const Program& p, const s
     else if (is_weight(n)) out += ",\"weight\":true";
     if (const std::string_view place = place_of(n.purpose); !place.empty())
       out += ",\"place\":" + json::quoted(std::string(place));
-    if (const char* const purpose = without_place(n.purpose))
-      out += ",\"purpose\":" + json::quoted(purpose);
+    if (const char* const purpose = without_place(n.purpose)) out += ",\"purpose\":" + json::quoted(purpose);
     if (f && v < f->kernel_of.size() && f->kernel_of[v] >= 0)
       out += ",\"group\":" + std::to_string(f->kernel_of[v]);
     if (f && v < f->materialised.size() && f->materialised[v]) out += ",\"stored\":true";

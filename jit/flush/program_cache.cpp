@@ -49,8 +49,8 @@ size_t weight_of(const std::vector<uint32_t>& key, const ProgramList& list) {
   return bytes;
 }
 
-// Returns text such as " (v3 was made at main.cpp:12; it is [100, 8] with strides [1, 100])", for a guard that
-// goes by how it lies.
+// Returns text such as " (v3 was made at main.cpp:12; it is [100, 8] with strides [1, 100])", for a guard
+// that goes by how it lies.
 std::string made_at(const CapturedGraph& f, uint32_t value, Guard::Kind kind) {
   const Node& n = *f.values[value];
   if (!n.site.line()) return "";
@@ -78,7 +78,9 @@ ProgramRef first_that_holds(ProgramEntry& e, const CapturedGraph& f, std::string
     metric::guard_failed(static_cast<size_t>(g->kind));
     if (profile::on()) event::guard(*g, actual, *p);
     if (logging::enabled(logging::Channel::guards))
-      logging::write(logging::Channel::guards, p->variant + " program turned down: " + describe(*g, actual) + made_at(f, subject_of(*g, *p), g->kind),
+      logging::write(logging::Channel::guards,
+                     p->variant + " program turned down: " + describe(*g, actual) +
+                         made_at(f, subject_of(*g, *p), g->kind),
                      logging::Fields()
                          .at(f.values[subject_of(*g, *p)]->site)
                          .add("guard", name_of(g->kind))

@@ -203,8 +203,8 @@ std::string what_waited(const CapturedGraph& f) noexcept {
     }
     std::string s = " of " + text::counted(ops, "op");
     if (inputs > 0)
-      s += " that read " + text::counted(inputs, "input") + " of " + text::human_size(bytes) +
-           ", made at " + most_frequent(read, 2);
+      s += " that read " + text::counted(inputs, "input") + " of " + text::human_size(bytes) + ", made at " +
+           most_frequent(read, 2);
     if (!carried.empty()) s += "; what is carried on is made at " + most_frequent(carried, 3);
     return s;
   } catch (...) { return {}; }

@@ -145,8 +145,7 @@ void tell_of_threads(const Reviewed& r, double share) {
                 (set.line() ? "at " + lazy::to_string(set) : std::string("in the environment")) +
                 ", where the process may use " + std::to_string(workers.processors) +
                 " processors; flushes at " + lazy::to_string(r.site) + ", of values of " +
-                size_text(largest) + ", take " + std::to_string(std::lround(share * 100)) +
-                "% of the time");
+                size_text(largest) + ", take " + std::to_string(std::lround(share * 100)) + "% of the time");
 }
 
 /// Returns the node behind casts that are pending: a value's operands are no longer its own.

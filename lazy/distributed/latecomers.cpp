@@ -52,8 +52,7 @@ void Latecomers::look() {
   const bool certain = share >= kMuch && static_cast<double>(late->ns) >= kOfOne * static_cast<double>(all) &&
                        late->ns >= kLong * exchanges;
   // Twice in a row, and by one of those who wait.
-  if (certain && late_ == who && rank_ == (who == 0 ? 1 : 0) &&
-      config::get().hints != config::Hints::off) {
+  if (certain && late_ == who && rank_ == (who == 0 ? 1 : 0) && config::get().hints != config::Hints::off) {
     logging::hint("rank " + std::to_string(rank_) + " waits for rank " + std::to_string(who) + " for " +
                       std::to_string(std::lround(share * 100)) + "% of its time, longest at " + late->line +
                       ": that rank has more to do, or a slower machine, and all others wait with this one",

@@ -1,5 +1,5 @@
-// Gets names of kernels as VTune does: a library with Initialize and NotifyEvent, of Intel's JIT profiling API.
-// It writes them to standard output.
+// Gets names of kernels as VTune does: a library with Initialize and NotifyEvent, of Intel's JIT profiling
+// API. It writes them to standard output.
 #include <cstdio>
 #include <cstring>
 
@@ -11,7 +11,7 @@ struct Method {  // iJIT_Method_Load
   unsigned size, lines;
   struct {
     unsigned end, line;
-  }* table;
+  } * table;
   unsigned unused;
   char *module, *file;
 };

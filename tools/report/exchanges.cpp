@@ -130,7 +130,8 @@ std::string exchanges_text(const Trace& t) {
     text += name[static_cast<size_t>(r.at)] + " " + name[static_cast<size_t>(r.kind)] + ": " +
             lazy::text::counted(static_cast<uint64_t>(r.exchanges), "exchange") +
             (r.elements > 0 ? elements : "") +
-            (r.bytes > 0 ? " (" + lazy::text::human_size(static_cast<uint64_t>(r.bytes)) + ")" : "") + ", " + sums_text(t, r.all) + "\n";
+            (r.bytes > 0 ? " (" + lazy::text::human_size(static_cast<uint64_t>(r.bytes)) + ")" : "") + ", " +
+            sums_text(t, r.all) + "\n";
     for (size_t i = 0; t.ranks.size() > 1 && i < r.ranks.size(); ++i)
       if (r.ranks[i].parts) text += "  " + t.ranks[i] + ": " + sums_text(t, r.ranks[i]) + "\n";
   }

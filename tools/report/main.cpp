@@ -62,7 +62,8 @@ int main(int argc, char** argv) {
           ->excludes("--text")
           ->excludes("--json")
           ->excludes("--against");
-  app.add_option("--program", program, "number of the program that the picture is of; 0: that of most modules")
+  app.add_option("--program", program,
+                 "number of the program that the picture is of; 0: that of most modules")
       ->needs(picture);
   app.add_option("--depth", depth, "names in a module's path at most: 1 shows the outermost ones")
       ->needs(picture)

@@ -10,7 +10,7 @@ namespace report {
 
 /// Describes what one line held. Bytes.
 struct Holder {
-  int name = 0;                              // of Trace::strings: "main.cpp:14", "main.cpp:14, kept for later runs"
+  int name = 0;  // of Trace::strings: "main.cpp:14", "main.cpp:14, kept for later runs"
   double at_peak = 0, most = 0, at_end = 0;  // when all held most together; ever; when the recording ended
 };
 

@@ -115,7 +115,7 @@ class Builder {
 
   const size_t depth_;
   std::vector<Module> modules_;
-  std::map<int64_t, json> inputs_;           // not read so far; null: they were
+  std::map<int64_t, json> inputs_;            // not read so far; null: they were
   std::map<int64_t, std::set<size_t>> from_;  // by value: the modules that it comes from
   std::map<std::string, size_t> latest_;
 };
@@ -157,7 +157,11 @@ void add_times(const Trace& t, size_t depth, std::vector<Module>& modules) {
 std::string escaped(const std::string& s) {
   std::string out;
   for (const char c : s)
-    out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string(1, c);
+    out += c == '<'   ? "&lt;"
+           : c == '>' ? "&gt;"
+           : c == '&' ? "&amp;"
+           : c == '"' ? "&quot;"
+                      : std::string(1, c);
   return out;
 }
 std::string number(double v) {

@@ -7,9 +7,9 @@
 
 namespace report {
 
-/// Returns an SVG picture of the modules that a program runs forward (TraceModules says which these are), those
-/// with this many names in their path at most. `program`: its number; 0: the one with most modules. Throws
-/// BadTrace if no program of the trace has modules, or there is none of this number.
+/// Returns an SVG picture of the modules that a program runs forward (TraceModules says which these are),
+/// those with this many names in their path at most. `program`: its number; 0: the one with most modules.
+/// Throws BadTrace if no program of the trace has modules, or there is none of this number.
 std::string model_picture(const Trace&, int64_t program, size_t depth);
 
 }  // namespace report

@@ -65,7 +65,7 @@ struct Exchange {
   int rank = 0;       // index into Trace::ranks
   int awaited = -1;   // the rank that came last; its own: it waited for none; -1: the trace is of one rank
   int thread = 0, kind = 0, at = 0;
-  int64_t number = 0;  // common to all parts of an exchange
+  int64_t number = 0;               // common to all parts of an exchange
   int64_t elements = 0, bytes = 0;  // of the rank
 };
 

@@ -1,4 +1,4 @@
-// Has a layer that the loss does not depend on; the other one says that it is meant, or leaves it out in turns.
+// Has a layer that the loss does not depend on; the other one says that it is meant, or has turns.
 #include "lazy/lazy.hpp"
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/optim.hpp"
@@ -24,7 +24,7 @@ void train(Net& net, bool in_turns) {
     step.zero_grad();
     const Tensor loss = mean(square(net(x, in_turns && i % 2 == 0)));
     loss.backward();
-    step.step();  // cause: SGD: 2 of 6 parameters .second.weight, second.bias. never had a gradient .* at HERE
+    step.step();  // cause: 2 of 6 parameters .second.weight, second.bias. never .* at HERE
     eval(loss, net.head.weight);
   }
 }

@@ -17,7 +17,7 @@ void work(int rank_of_more) {
     for (int i = 0; i < 300; ++i) {
       const bool more = rank_of_more < 0 || distributed::rank() == rank_of_more;
       std::this_thread::sleep_for(std::chrono::microseconds(more ? 3000 : 500));
-      distributed::all_reduce(x).eval();  // cause: rank 0 waits for rank 1 for .* of its time, longest at HERE
+      distributed::all_reduce(x).eval();  // cause: rank 0 waits for rank 1 for .* longest at HERE
     }
   });
 }

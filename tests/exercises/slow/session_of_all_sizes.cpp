@@ -12,7 +12,7 @@ void slow() {
   nn::Linear net(8, 4);
   const auto serve = inference::session(net, {.shapes = 16});
   for (int i = 1; i <= 100; ++i)
-    (void)serve(rand({i, 8}));  // cause: the call at HERE has had inputs of 48 shapes in 48 calls, of which 16
+    (void)serve(rand({i, 8}));  // cause: call at HERE has had inputs of 48 shapes in 48 calls
 }
 
 void innocent() {

@@ -1,5 +1,5 @@
-// Adds up losses of many batches with all that their gradients would need; the other ones have no gradients, or
-// use them.
+// Adds up losses of many batches with all that their gradients would need; the other ones have none,
+// or use them.
 #include "lazy/lazy.hpp"
 #include "lazy/nn/nn.hpp"
 #include "tests/exercises/slow/program.hpp"
@@ -13,7 +13,7 @@ void slow() {
   const Tensor x = rand({32, 8}).eval();
   Tensor total = zeros({});
   for (int i = 0; i < 100; ++i) {
-    total = total + mean(square(net(x)));  // cause: the total at HERE kept how each of its 100 parts was computed
+    total = total + mean(square(net(x)));  // cause: total at HERE kept how each of its 100 parts
   }
   (void)total.item<float>();
 }

@@ -280,8 +280,7 @@ BOOST_AUTO_TEST_CASE(a_recording_begins_with_what_is_held) {
   Recording r;
   sum(a).item<float>();
   bool found = false;
-  for (const json& e : r.of("held"))
-    found |= e.at("name") == here(made) && e.at("args").at("bytes") == 4000;
+  for (const json& e : r.of("held")) found |= e.at("name") == here(made) && e.at("args").at("bytes") == 4000;
   BOOST_TEST(found);
 }
 

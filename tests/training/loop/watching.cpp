@@ -319,8 +319,9 @@ BOOST_AUTO_TEST_CASE(a_line_stands_above_the_bar) {
     progress.update(0.5);
   }
   // The bar is cleared, the line written, and the bar drawn below it.
-  BOOST_TEST(std::regex_match(shown, std::regex("first\n\r[^\n\r]*1/4[^\n\r]*\r +\rsecond\n\r[^\n\r]*1/4[^\n]*\n")),
-             shown);
+  BOOST_TEST(
+      std::regex_match(shown, std::regex("first\n\r[^\n\r]*1/4[^\n\r]*\r +\rsecond\n\r[^\n\r]*1/4[^\n]*\n")),
+      shown);
   shown.clear();
   Progress lines(1, "", {.write = write, .terminal = ProgressOptions::no});
   lines.say("a line");
