@@ -168,8 +168,8 @@ struct CallDefinition {
   CallVjp vjp = nullptr;
   /// Describes the attributes to people. Null: they are not shown.
   std::string (*describe)(std::string_view attributes) = nullptr;
-  /// Infers as `infer` does, of operands and outputs that may be complex, where the call has each of these as two: its
-  /// planes (jit/built_in/linalg/planes.hpp). Null: the call knows no complex numbers.
+  /// Infers as `infer` does, of operands and outputs that may be complex, where the call has each of these as
+  /// two: its planes (jit/built_in/linalg/planes.hpp). Null: the call knows no complex numbers.
   std::vector<CallOutput> (*infer_complex)(const CallSpec&, std::span<const Meta> operands) = nullptr;
 
   bool has(uint32_t trait) const { return (traits & trait) != 0; }

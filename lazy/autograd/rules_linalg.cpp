@@ -3,13 +3,14 @@
 // singular values; Seeger and others, Auto-differentiating linear algebra (2017), for Cholesky's factor;
 // Walter and Lehmann, Algorithmic differentiation of linear algebra functions (2010), for QR; Higham,
 // Functions of matrices (2008), 3.2, for the exponential. In comments G is the gradient of a result X.
-// Matrices are complex: ^H is the conjugated transpose, which is the transpose of real ones. Complex gradients
-// are dL/d re + i dL/d im, torch's convention.
+// Matrices are complex: ^H is the conjugated transpose, which is the transpose of real ones. Complex
+// gradients are dL/d re + i dL/d im, torch's convention.
 //
 // Functions that read one triangle of a symmetric matrix have a symmetric gradient, as torch's. Where
 // singular values, or eigenvalues, are equal, vectors have no derivative: a gradient of them is not finite
 // there, one of the values alone is. Vectors that `full_matrices` adds are any basis, and have none. Complex
-// vectors are right with any factor of length 1: their gradients are those of losses that do not depend on it.
+// vectors are right with any factor of length 1: their gradients are those of losses that do not depend on
+// it.
 #include <limits>
 
 #include "jit/built_in/linalg/cholesky.hpp"
@@ -17,10 +18,10 @@
 #include "jit/built_in/linalg/eigh.hpp"
 #include "jit/built_in/linalg/lu.hpp"
 #include "jit/built_in/linalg/matrix_exp.hpp"
+#include "jit/built_in/linalg/planes.hpp"
 #include "jit/built_in/linalg/qr.hpp"
 #include "jit/built_in/linalg/solve_triangular.hpp"
 #include "jit/built_in/linalg/svd.hpp"
-#include "jit/built_in/linalg/planes.hpp"
 #include "lazy/autograd/call_rules.hpp"
 #include "lazy/linalg/matrices.hpp"
 
@@ -93,7 +94,8 @@ class Linear {
     for (const Handle& h : r_.call(c, f, operands)) results.push_back(d_.term(h));
     return results;
   }
-  /// Returns rows * inverse(a), where a is lower triangular, or by the flags upper or with ones on its diagonal.
+  /// Returns rows * inverse(a), where a is lower triangular, or by the flags upper or with ones on its
+  /// diagonal.
   Term over(const Term& rows, const Term& a, uint32_t f) const {
     return call(calls::kSolveTriangular, f | calls::kTransposed, {&a.handle(), &rows.handle()})[0];
   }
@@ -187,8 +189,8 @@ void cholesky(D d) {
   });
 }
 
-/// A right-hand side's gradient is the solution, for G, with the adjoint; that of the matrix is minus its outer
-/// product with X. Right-hand sides are rows.
+/// A right-hand side's gradient is the solution, for G, with the adjoint; that of the matrix is minus its
+/// outer product with X. Right-hand sides are rows.
 void solved_by_triangle(D d) {
   const Linear a(d);
   const bool transposed = a.flags & calls::kTransposed, unit = a.flags & calls::kUnit;
@@ -308,8 +310,8 @@ Term skew(const Linear& a, const Term& p, const Term& e) {
   return a.chosen(Op::not_equal, (p - a.adjoint(p)) / e, 0);
 }
 
-/// U (diag(G_S) + skew(U^H G_U) S + S skew(V^H G_V)) V^H, and what of G_U and G_V is orthogonal to U and V. Of
-/// complex numbers the diagonal has i im(U^H G_U) / S beside: U and V turn together.
+/// U (diag(G_S) + skew(U^H G_U) S + S skew(V^H G_V)) V^H, and what of G_U and G_V is orthogonal to U and V.
+/// Of complex numbers the diagonal has i im(U^H G_U) / S beside: U and V turn together.
 Term of_singular(const Linear& a, const Term& u, const Term& s, const Term& vh, const Term& gu,
                  const Term& gs, const Term& gvh) {
   const Term along = a.row(s), down = a.column(s);
@@ -369,8 +371,8 @@ void symmetric(D d) {
   });
 }
 
-/// inverse(V)^H (diag(G) + (C - V^H V diag(re C)) / conj(e)) V^H, with C = V^H G_V: vectors have length 1. The
-/// call gives W, the transpose of V.
+/// inverse(V)^H (diag(G) + (C - V^H V diag(re C)) / conj(e)) V^H, with C = V^H G_V: vectors have length 1.
+/// The call gives W, the transpose of V.
 void general(D d) {
   const Linear a(d);
   to_matrix(a, [&] {

@@ -74,7 +74,8 @@ std::vector<Handle> planes_of_all(std::span<const Handle* const> operands, const
 }
 
 bool any_complex(std::span<const Handle* const> operands) {
-  return std::any_of(operands.begin(), operands.end(), [](const Handle* h) { return is_complex((*h)->dtype); });
+  return std::any_of(operands.begin(), operands.end(),
+                     [](const Handle* h) { return is_complex((*h)->dtype); });
 }
 
 /// Returns the derivative of one plane of a function of complex numbers by all planes of its operands.
@@ -87,8 +88,8 @@ Derivative of_plane(const Derivative& whole, int which) {
       if (d.wants(i) || d.wants(i + 1)) wanted |= uint64_t{1} << (i / 2);
     }
     const Handle none = no_imaginary_part(d.gradient, d.site);
-    const Handle g = which == 0 ? jit::complex(d.gradient, none, d.site)
-                                : jit::complex(none, d.gradient, d.site);
+    const Handle g =
+        which == 0 ? jit::complex(d.gradient, none, d.site) : jit::complex(none, d.gradient, d.site);
     std::vector<Handle> planes;
     for (const Handle& h : whole({operands, Handle(), g, wanted, d.again, d.site}))
       for (const bool real : {true, false})

@@ -15,16 +15,16 @@ namespace lazy::detail {
 struct Matrices : Recorder {
   Matrices(const char* function, const Site& s) : Recorder{function, s} {}
 
-  /// Returns the dtype that the arguments are computed in; DtypeError unless it is float32, float64 or a complex
-  /// one.
+  /// Returns the dtype that the arguments are computed in; DtypeError unless it is float32, float64 or a
+  /// complex one.
   DType wide_type(std::initializer_list<const Arg*> args) const;
   /// Throws ShapeError unless the value is a matrix or a batch of them, square ones if `square`.
   void need_matrix(const Shape&, bool square) const;
   /// Returns the argument in the dtype of wide_type(), checked as a matrix.
   Handle matrix(Arg& x, bool square) const;
 
-  /// Records a call and returns its outputs. Operands of floating point are of one dtype; of complex ones, and
-  /// outputs that are complex, the call has the planes.
+  /// Records a call and returns its outputs. Operands of floating point are of one dtype; of complex ones,
+  /// and outputs that are complex, the call has the planes.
   std::vector<Handle> call(const jit::CallDefinition&, uint32_t flags,
                            std::initializer_list<const Handle*> operands) const;
   Handle transposed(const Handle& h) const { return matrix_transpose(h, site); }
@@ -42,9 +42,9 @@ struct Matrices : Recorder {
   /// Broadcasts the value's leading axes, all but the last `kept`, to `batch`.
   Handle over(const Shape& batch, const Handle& h, int kept) const;
 
-  /// Records a function of one or two operands, all real or all complex, whose derivative is told in one formula:
-  /// announces it, or, of complex numbers, each plane of the value, which is complex then. The formula gets
-  /// whole numbers, and no result of complex ones.
+  /// Records a function of one or two operands, all real or all complex, whose derivative is told in one
+  /// formula: announces it, or, of complex numbers, each plane of the value, which is complex then. The
+  /// formula gets whole numbers, and no result of complex ones.
   Handle derived(std::initializer_list<const Handle*> operands, const std::function<Handle()>& value,
                  const Derivative&) const;
 
@@ -63,8 +63,8 @@ struct Thin {
   Handle u, s, vh;
 };
 Thin thin_svd(const Matrices&, const Handle& x);
-/// Returns, of a symmetric or Hermitian matrix, magnitudes of the eigenvalues, and without `values_only` the eigenvectors
-/// as u and with the eigenvalues' signs as vh; not in order.
+/// Returns, of a symmetric or Hermitian matrix, magnitudes of the eigenvalues, and without `values_only` the
+/// eigenvectors as u and with the eigenvalues' signs as vh; not in order.
 Thin symmetric_svd(const Matrices&, const Handle& x, bool values_only);
 /// Returns the singular values alone.
 Handle singular_values(const Matrices&, const Handle& x);

@@ -45,8 +45,8 @@ Handle solution(const Matrices& r, const Handle& a, const Handle& b) {
 Handle substituted(const Matrices& r, const Handle& a, const Handle& rows, bool upper, bool adjoint) {
   const uint32_t flags = upper ? calls::kUpper : 0;
   if (!adjoint) return r.solved(calls::kSolveTriangular, flags, a, rows);
-  return conjugate(
-      r.solved(calls::kSolveTriangular, flags | calls::kTransposed, a, conjugate(rows, r.site)), r.site);
+  return conjugate(r.solved(calls::kSolveTriangular, flags | calls::kTransposed, a, conjugate(rows, r.site)),
+                   r.site);
 }
 
 /// Solves with the product of a triangular factor and its adjoint.
@@ -78,7 +78,8 @@ Handle cofactors(const Matrices& r, const Handle& x, const Determinant& d) {
   const Handle small = r.op(Op::multiply, r.where(r.op(Op::equal, most, 0), 1, most), std::ldexp(1.0, -60));
   const Handle one = r.identity(x->shape.back(), x->dtype, x);
   const Handle zero = r.both(r.op(Op::equal, d.factors, 0), r.op(Op::equal, one, 1));
-  const Handle factors = r.where(zero, r.as(x->dtype, small), d.factors), rows = r.over(leading(x->shape, 2), one, 2);
+  const Handle factors = r.where(zero, r.as(x->dtype, small), d.factors),
+               rows = r.over(leading(x->shape, 2), one, 2);
   const Handle inverse = r.call(calls::kLuSolve, 0, {&factors, &d.pivots, &rows})[0];
   const Handle det = r.op(Op::multiply, r.reduce(Op::prod, r.diagonal(factors), {-1}), d.sign);
   return r.op(Op::multiply, inverse, r.with_axes(det, 2));

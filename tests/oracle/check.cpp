@@ -44,9 +44,10 @@ bool close(double got, double want, DType t, const Tolerance& tolerance) {
   return std::abs(got - want) <= tolerance.ulps * spacing(std::max(std::abs(want), tolerance.scale), t);
 }
 
-/// Compares complex numbers as a whole: by the distance, in units of the last place of the modulus, and by parts
-/// where one is not finite.
-bool close(const std::complex<double>& got, const std::complex<double>& want, DType t, const Tolerance& tolerance) {
+/// Compares complex numbers as a whole: by the distance, in units of the last place of the modulus, and by
+/// parts where one is not finite.
+bool close(const std::complex<double>& got, const std::complex<double>& want, DType t,
+           const Tolerance& tolerance) {
   const Tolerance parts{0, 0, true};
   if (close(got.real(), want.real(), t, parts) && close(got.imag(), want.imag(), t, parts)) return true;
   if (!std::isfinite(std::abs(want)) || !std::isfinite(std::abs(got))) return false;
@@ -87,7 +88,8 @@ std::string difference(std::string_view got, std::string_view want) {
       return std::complex<double>(element(bytes, 2 * i, part), element(bytes, 2 * i + 1, part));
     };
     if (!close(number(a), number(b), part, tolerance))
-      return "element " + std::to_string(i) + " is at a distance of " + std::to_string(std::abs(number(a) - number(b)));
+      return "element " + std::to_string(i) + " is at a distance of " +
+             std::to_string(std::abs(number(a) - number(b)));
   }
   if (is_complex(t)) return "";
   for (size_t i = 0; i < a.size() / size_of(t); ++i) {

@@ -39,8 +39,8 @@ const std::vector<const Row*>& table() {
   static const std::vector<const Row*> all = [] {
     std::vector<const Row*> v;
     for (const auto& rows : {elementwise_rows(), creation_rows(), reduction_rows(), arranging_rows(),
-                             indexing_rows(), product_rows(), linalg_rows(), complex_rows(), number_rows(), random_rows(),
-                             activation_rows(), loss_rows(), image_rows()})
+                             indexing_rows(), product_rows(), linalg_rows(), complex_rows(), number_rows(),
+                             random_rows(), activation_rows(), loss_rows(), image_rows()})
       for (const Row& r : rows) v.push_back(&r);
     std::sort(v.begin(), v.end(), [](const Row* a, const Row* b) {
       return std::string_view(a->name) < std::string_view(b->name);

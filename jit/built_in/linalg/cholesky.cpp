@@ -49,6 +49,7 @@ void not_positive_definite(const CallRun& r, int64_t index, int64_t order) {
 constinit const CallDefinition kCholesky{.name = "cholesky",
                                          .infer = infer_planes,
                                          .run = run_whole<run_cholesky>,
-                                         .in_place = over_operand<0>, .infer_complex = infer_cholesky};
+                                         .in_place = over_operand<0>,
+                                         .infer_complex = infer_cholesky};
 
 }  // namespace lazy::jit::calls

@@ -154,7 +154,9 @@ void eig_all(const CallRun& r) {
   using R = RealOf<T>;
   const Batch b(r.operands[0].shape);
   const int64_t n = b.rows;
-  const auto narrowed = [](C x) { return std::complex<R>(static_cast<R>(x.real()), static_cast<R>(x.imag())); };
+  const auto narrowed = [](C x) {
+    return std::complex<R>(static_cast<R>(x.real()), static_cast<R>(x.imag()));
+  };
   for (int64_t m = 0; m < b.count; ++m) {
     const T* const x = input<T>(r, 0) + m * n * n;
     double most = 0;  // elements are divided by it, so that squares stay in range
@@ -186,6 +188,7 @@ void fail_to_converge(const CallRun& r, int64_t index) {
 constinit const CallDefinition kEig{.name = "eig",
                                     .traits = call_trait::kNotUnique,
                                     .infer = infer_planes,
-                                    .run = run_whole<run_eig>, .infer_complex = infer_eig};
+                                    .run = run_whole<run_eig>,
+                                    .infer_complex = infer_eig};
 
 }  // namespace lazy::jit::calls

@@ -4,8 +4,8 @@
 
 namespace lazy::jit::calls {
 
-/// x (..., n, n), real or complex -> complex values (..., n), vectors (..., n, n), which are rows of length 1;
-/// in no order. Throws for NaN and infinities.
+/// x (..., n, n), real or complex -> complex values (..., n), vectors (..., n, n), which are rows of length
+/// 1; in no order. Throws for NaN and infinities.
 extern const CallDefinition kEig;
 inline constexpr uint32_t kEigenvaluesOnly = 1;  // there is one output
 

@@ -107,7 +107,10 @@ Triangle read_by(const CallSpec& spec) {
   return spec.as<MatrixAttributes>().flags & kUpperTriangle ? Triangle::upper : Triangle::lower;
 }
 
-constinit const CallDefinition kEigh{
-    .name = "eigh", .traits = call_trait::kNotUnique, .infer = infer_planes, .run = run_whole<run_eigh>, .infer_complex = infer_eigh};
+constinit const CallDefinition kEigh{.name = "eigh",
+                                     .traits = call_trait::kNotUnique,
+                                     .infer = infer_planes,
+                                     .run = run_whole<run_eigh>,
+                                     .infer_complex = infer_eigh};
 
 }  // namespace lazy::jit::calls

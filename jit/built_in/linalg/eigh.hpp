@@ -5,7 +5,8 @@
 
 namespace lazy::jit::calls {
 
-/// x (..., n, n) -> values (..., n), vectors (..., n, n): conjugates of them are rows. Throws for NaN and infinities.
+/// x (..., n, n) -> values (..., n), vectors (..., n, n): conjugates of them are rows. Throws for NaN and
+/// infinities.
 extern const CallDefinition kEigh;
 inline constexpr uint32_t kUpperTriangle = 1;  // the upper triangle is read, and not the lower one
 inline constexpr uint32_t kValuesOnly = 2;     // there is one output

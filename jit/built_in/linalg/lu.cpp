@@ -165,8 +165,8 @@ void order_of(const int32_t* pivots, int64_t count, int64_t rows, int64_t* order
   for (int64_t i = 0; i < count; ++i) std::swap(order[i], order[pivots[i] - 1]);
 }
 
-#define LAZY_LU(T)                                                   \
-  template int64_t factor_lu(T*, int64_t, int64_t, int32_t*);        \
+#define LAZY_LU(T)                                                    \
+  template int64_t factor_lu(T*, int64_t, int64_t, int32_t*);         \
   template void substitute_lu(const T*, int64_t, const int32_t*, T*); \
   template void check_factors(const CallRun&, int64_t, const T*, const int32_t*, int64_t);
 LAZY_LU(float)
@@ -179,16 +179,19 @@ using namespace call_trait;
 constinit const CallDefinition kLu{.name = "lu",
                                    .traits = kNotUnique,
                                    .infer = infer_planes,
-                                   .run = run_whole<run_lu>, .infer_complex = infer_lu};
+                                   .run = run_whole<run_lu>,
+                                   .infer_complex = infer_lu};
 constinit const CallDefinition kLuSolve{.name = "lu_solve",
                                         .traits = kNotUnique,
                                         .infer = infer_planes,
                                         .run = run_whole<run_lu_solve>,
-                                        .in_place = over_operand<2>, .infer_complex = infer_lu_solve};
+                                        .in_place = over_operand<2>,
+                                        .infer_complex = infer_lu_solve};
 constinit const CallDefinition kSolve{.name = "solve",
                                       .traits = kNotUnique,
                                       .infer = infer_planes,
                                       .run = run_whole<run_solve>,
-                                      .in_place = over_operand<1>, .infer_complex = infer_solve};
+                                      .in_place = over_operand<1>,
+                                      .infer_complex = infer_solve};
 
 }  // namespace lazy::jit::calls

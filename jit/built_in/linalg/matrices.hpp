@@ -23,8 +23,8 @@ struct Batch {
 };
 
 /// Throws ShapeError or DtypeError unless there are `count` operands of one dtype, which is float32, float64
-/// or the complex ones of these, and of equal leading axes, each a matrix or a batch of them whose extents LAPACK can count; the first square if
-/// `square`.
+/// or the complex ones of these, and of equal leading axes, each a matrix or a batch of them whose extents
+/// LAPACK can count; the first square if `square`.
 void check_matrices(const CallSpec&, std::span<const Meta>, size_t count, bool square);
 
 /// Describes the outputs of a call for eigenvalues: n numbers of dtype `values` a matrix, and with vectors a

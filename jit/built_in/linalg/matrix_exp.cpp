@@ -118,7 +118,8 @@ void matrix_exp_all(const CallRun& r) {
   const auto one = [&](int64_t m) {
     const T* const x = input<T>(r, 0) + m * b.size();
     const auto e = algebra.exponential({x, x + b.size()});
-    std::transform(e.begin(), e.end(), output<T>(r, 0) + m * b.size(), [](auto v) { return static_cast<T>(v); });
+    std::transform(e.begin(), e.end(), output<T>(r, 0) + m * b.size(),
+                   [](auto v) { return static_cast<T>(v); });
   };
   const int64_t pieces = std::min<int64_t>(b.count, b.count * b.size() / 1024 + 1);
   if (pieces == 1)
@@ -140,6 +141,7 @@ constinit const CallDefinition kMatrixExp{.name = "matrix_exp",
                                           .traits = call_trait::kNotUnique,
                                           .infer = infer_planes,
                                           .run = run_whole<run_matrix_exp>,
-                                          .in_place = over_operand<0>, .infer_complex = infer_matrix_exp};
+                                          .in_place = over_operand<0>,
+                                          .infer_complex = infer_matrix_exp};
 
 }  // namespace lazy::jit::calls

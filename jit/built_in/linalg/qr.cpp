@@ -32,7 +32,8 @@ struct Reflections {
     for (int64_t j = 0; j < std::min(m, n); ++j) {
       double most = 0, squares = 0;
       for (int64_t i = j + 1; i < m; ++i) most = std::max(most, magnitude(at(i, j)));
-      for (int64_t i = j + 1; i < m; ++i) squares += squared(most > 0 ? at(i, j) / most : at(i, j));  // NaN stays
+      for (int64_t i = j + 1; i < m; ++i)
+        squares += squared(most > 0 ? at(i, j) / most : at(i, j));  // NaN stays
       const W head = at(j, j);
       if (squares == 0 && imaginary_part(head) == 0) continue;
       const double norm = most > 0 ? most * std::sqrt(squares) : squares;
@@ -70,7 +71,8 @@ void qr_all(const CallRun& r) {
     if (r.out[1])
       for (int64_t i = 0; i < upper.rows; ++i)
         for (int64_t j = 0; j < upper.columns; ++j)
-          output<T>(r, 1)[m * upper.size() + i * upper.columns + j] = static_cast<T>(j < i ? W{0} : h.at(i, j));
+          output<T>(r, 1)[m * upper.size() + i * upper.columns + j] =
+              static_cast<T>(j < i ? W{0} : h.at(i, j));
     if (!r.out[0]) continue;
     std::fill(columns.begin(), columns.end(), W{0});
     for (int64_t c = 0; c < q.columns; ++c) {
@@ -89,7 +91,10 @@ void run_qr(const CallRun& r) {
 
 }  // namespace
 
-constinit const CallDefinition kQr{
-    .name = "qr", .traits = call_trait::kNotUnique, .infer = infer_planes, .run = run_whole<run_qr>, .infer_complex = infer_qr};
+constinit const CallDefinition kQr{.name = "qr",
+                                   .traits = call_trait::kNotUnique,
+                                   .infer = infer_planes,
+                                   .run = run_whole<run_qr>,
+                                   .infer_complex = infer_qr};
 
 }  // namespace lazy::jit::calls

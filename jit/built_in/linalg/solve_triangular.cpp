@@ -63,6 +63,7 @@ constinit const CallDefinition kSolveTriangular{.name = "solve_triangular",
                                                 .traits = call_trait::kNotUnique,
                                                 .infer = infer_planes,
                                                 .run = run_whole<run_solve_triangular>,
-                                                .in_place = over_operand<1>, .infer_complex = infer_solve_triangular};
+                                                .in_place = over_operand<1>,
+                                                .infer_complex = infer_solve_triangular};
 
 }  // namespace lazy::jit::calls

@@ -167,7 +167,8 @@ void svd_all(const CallRun& r) {
         output<T>(r, 0)[m * of_u.size() + static_cast<int64_t>(j * u.size() + i)] = static_cast<T>(u[i][j]);
     for (size_t i = 0; r.out[2] && i < v.size(); ++i)
       for (size_t j = 0; j < v[i].size(); ++j)
-        output<T>(r, 2)[m * of_v.size() + static_cast<int64_t>(i * v[i].size() + j)] = static_cast<T>(v[i][j]);
+        output<T>(r, 2)[m * of_v.size() + static_cast<int64_t>(i * v[i].size() + j)] =
+            static_cast<T>(v[i][j]);
   }
 }
 
@@ -178,7 +179,10 @@ void run_svd(const CallRun& r) {
 
 }  // namespace
 
-constinit const CallDefinition kSvd{
-    .name = "svd", .traits = call_trait::kNotUnique, .infer = infer_planes, .run = run_whole<run_svd>, .infer_complex = infer_svd};
+constinit const CallDefinition kSvd{.name = "svd",
+                                    .traits = call_trait::kNotUnique,
+                                    .infer = infer_planes,
+                                    .run = run_whole<run_svd>,
+                                    .infer_complex = infer_svd};
 
 }  // namespace lazy::jit::calls

@@ -61,8 +61,10 @@ BOOST_AUTO_TEST_CASE(triangles) {
     const Tensor x = drawn(g, s), a = regular(g, s), b = drawn(g, {s.back(), 2});
     for (const bool upper : {false, true}) {
       both("cholesky", [&](List x) { return cholesky(positive(x[0]), upper); }, {x});
-      both("cholesky_inverse", [&](List x) { return cholesky_inverse(x[0], upper); }, {a}, 1e-5);
-      both("cholesky_solve", [&](List x) { return cholesky_solve(x[0], x[1], upper); }, {b, a}, 1e-5);
+      both(
+          "cholesky_inverse", [&](List x) { return cholesky_inverse(x[0], upper); }, {a}, 1e-5);
+      both(
+          "cholesky_solve", [&](List x) { return cholesky_solve(x[0], x[1], upper); }, {b, a}, 1e-5);
       for (const bool ones : {false, true}) {
         both("solve_triangular", [&](List x) { return solve_triangular(x[0], x[1], upper, true, ones); },
              {a, b});
@@ -84,7 +86,8 @@ BOOST_AUTO_TEST_CASE(systems) {
     both("solve", [](List x) { return solve(x[0], x[1]); }, {a, b});
     both("solve for a vector", [](List x) { return solve(x[0], x[1]); }, {a, v});
     both("inv", [](List x) { return inv(x[0]); }, {a});
-    both("det", [](List x) { return det(x[0]); }, {a}, 1e-5);
+    both(
+        "det", [](List x) { return det(x[0]); }, {a}, 1e-5);
     both("slogdet", [](List x) { return slogdet(x[0]).logabsdet; }, {a});
     both("sign of slogdet", [](List x) { return slogdet(x[0]).sign; }, {a});
     both("lu_solve",
@@ -115,21 +118,26 @@ BOOST_AUTO_TEST_CASE(factors) {
   std::mt19937 g(13);
   for (const Shape& s : kMatrices) {
     const Tensor x = drawn(g, s);
-    both("lu",
-         [](List x) {
-           const LU d = lu(x[0]);
-           return concat({reshape(d.L, {-1}), reshape(d.U, {-1})});
-         },
-         {x}, 1e-4);
-    both("lu_factor", [](List x) { return lu_factor(x[0]).LU; }, {x}, 1e-4);
-    both("qr",
-         [](List x) {
-           const QR d = qr(x[0]);
-           return concat({reshape(d.Q, {-1}), reshape(d.R, {-1})});
-         },
-         {x}, 1e-4);
-    both("R", [](List x) { return qr(x[0], "r").R; }, {x}, 1e-4);
-    both("R, complete", [](List x) { return qr(x[0], "complete").R; }, {x}, 1e-4);
+    both(
+        "lu",
+        [](List x) {
+          const LU d = lu(x[0]);
+          return concat({reshape(d.L, {-1}), reshape(d.U, {-1})});
+        },
+        {x}, 1e-4);
+    both(
+        "lu_factor", [](List x) { return lu_factor(x[0]).LU; }, {x}, 1e-4);
+    both(
+        "qr",
+        [](List x) {
+          const QR d = qr(x[0]);
+          return concat({reshape(d.Q, {-1}), reshape(d.R, {-1})});
+        },
+        {x}, 1e-4);
+    both(
+        "R", [](List x) { return qr(x[0], "r").R; }, {x}, 1e-4);
+    both(
+        "R, complete", [](List x) { return qr(x[0], "complete").R; }, {x}, 1e-4);
   }
 }
 
@@ -141,32 +149,46 @@ BOOST_AUTO_TEST_CASE(singular_values) {
     x(ellipsis, slice(0, k), slice(0, k)) += diag(arange(k).astype(complex128) * 3.0 + 1.0);
     x.eval();
     for (const bool full : {false, true}) {
-      both("svd",
-           [&](List x) {
-             const SVD d = svd(x[0], full);
-             const Tensor u = std::as_const(d.U)(ellipsis, slice(0, k)), v = std::as_const(d.Vh)(ellipsis, slice(0, k), _);
-             return concat({reshape(matmul(u * expand_dims(sin(d.S), -2), v), {-1}), reshape(astype(d.S, complex128), {-1})});
-           },
-           {x}, 1e-4);
-      both("|U|", [&](List x) { return square(abs(svd(x[0], full).U(ellipsis, slice(0, k)))); }, {x}, 1e-4);
-      both("|Vh|", [&](List x) { return square(abs(svd(x[0], full).Vh(ellipsis, slice(0, k), _))); }, {x}, 1e-4);
+      both(
+          "svd",
+          [&](List x) {
+            const SVD d = svd(x[0], full);
+            const Tensor u = std::as_const(d.U)(ellipsis, slice(0, k)),
+                         v = std::as_const(d.Vh)(ellipsis, slice(0, k), _);
+            return concat({reshape(matmul(u * expand_dims(sin(d.S), -2), v), {-1}),
+                           reshape(astype(d.S, complex128), {-1})});
+          },
+          {x}, 1e-4);
+      both(
+          "|U|", [&](List x) { return square(abs(svd(x[0], full).U(ellipsis, slice(0, k)))); }, {x}, 1e-4);
+      both(
+          "|Vh|", [&](List x) { return square(abs(svd(x[0], full).Vh(ellipsis, slice(0, k), _))); }, {x},
+          1e-4);
     }
-    both("svdvals", [](List x) { return svdvals(x[0]); }, {x}, 1e-5);
-    both("pinv", [](List x) { return pinv(x[0]); }, {x}, 1e-4);
-    both("nuclear norm", [](List x) { return matrix_norm(x[0], "nuc"); }, {x}, 1e-5);
-    both("spectral norm", [](List x) { return matrix_norm(x[0], 2); }, {x}, 1e-5);
-    both("Frobenius' norm", [](List x) { return matrix_norm(x[0]); }, {x}, 1e-5);
-    both("cond", [](List x) { return cond(x[0]); }, {x}, 1e-4);
-    both("lstsq",
-         [](List x) {
-           const LeastSquares d = lstsq(x[0], x[1]);
-           return concat({parts(d.solution), parts(d.residuals)});
-         },
-         {x, drawn(g, {s[s.size() - 2], 2})}, 1e-4);
+    both(
+        "svdvals", [](List x) { return svdvals(x[0]); }, {x}, 1e-5);
+    both(
+        "pinv", [](List x) { return pinv(x[0]); }, {x}, 1e-4);
+    both(
+        "nuclear norm", [](List x) { return matrix_norm(x[0], "nuc"); }, {x}, 1e-5);
+    both(
+        "spectral norm", [](List x) { return matrix_norm(x[0], 2); }, {x}, 1e-5);
+    both(
+        "Frobenius' norm", [](List x) { return matrix_norm(x[0]); }, {x}, 1e-5);
+    both(
+        "cond", [](List x) { return cond(x[0]); }, {x}, 1e-4);
+    both(
+        "lstsq",
+        [](List x) {
+          const LeastSquares d = lstsq(x[0], x[1]);
+          return concat({parts(d.solution), parts(d.residuals)});
+        },
+        {x, drawn(g, {s[s.size() - 2], 2})}, 1e-4);
   }
   // Equal singular values: nothing is divided by their difference.
   const Tensor same = eye(3, 3, 0, complex128) * std::complex<double>(0, 2);
-  both("pinv of a unitary matrix", [](List x) { return pinv(x[0]); }, {same}, 1e-5);
+  both(
+      "pinv of a unitary matrix", [](List x) { return pinv(x[0]); }, {same}, 1e-5);
   first("equal values", [](List x) { return sum(svdvals(x[0])); }, {same});
 }
 
@@ -175,27 +197,38 @@ BOOST_AUTO_TEST_CASE(eigenvalues) {
   for (const Shape& s : kSquares) {
     const Tensor x = drawn(g, s);
     for (const char uplo : {'L', 'U'}) {
-      both("eigvalsh", [&](List x) { return eigvalsh(apart(x[0]), uplo); }, {x}, 1e-5);
-      both("eigh",
-           [&](List x) {
-             const Eigh d = eigh(apart(x[0]), uplo);
-             return concat({parts(d.eigenvalues), parts(square(abs(d.eigenvectors))),
-                            parts(matmul(d.eigenvectors * expand_dims(cos(d.eigenvalues), -2), adjoint(d.eigenvectors)))});
-           },
-           {x}, 1e-4);
+      both(
+          "eigvalsh", [&](List x) { return eigvalsh(apart(x[0]), uplo); }, {x}, 1e-5);
+      both(
+          "eigh",
+          [&](List x) {
+            const Eigh d = eigh(apart(x[0]), uplo);
+            return concat({parts(d.eigenvalues), parts(square(abs(d.eigenvectors))),
+                           parts(matmul(d.eigenvectors * expand_dims(cos(d.eigenvalues), -2),
+                                        adjoint(d.eigenvectors)))});
+          },
+          {x}, 1e-4);
     }
-    both("hermitian pinv", [](List x) { return pinv(apart(x[0]) + one(x[0].shape()) * 3.0, {}, true); }, {x}, 1e-3);
+    both(
+        "hermitian pinv", [](List x) { return pinv(apart(x[0]) + one(x[0].shape()) * 3.0, {}, true); }, {x},
+        1e-3);
     const Tensor general = (apart(x) + drawn(g, s) * 0.2).eval();
-    both("eigvals", [](List x) { return eigvals(x[0]); }, {general}, 1e-5);
-    both("eig", [](List x) { return square(abs(eig(x[0]).eigenvectors)); }, {general}, 1e-4);
-    both("matrix_exp", [](List x) { return matrix_exp(x[0]); }, {x}, 1e-5);
+    both(
+        "eigvals", [](List x) { return eigvals(x[0]); }, {general}, 1e-5);
+    both(
+        "eig", [](List x) { return square(abs(eig(x[0]).eigenvectors)); }, {general}, 1e-4);
+    both(
+        "matrix_exp", [](List x) { return matrix_exp(x[0]); }, {x}, 1e-5);
   }
   // Real matrices with complex eigenvalues.
-  const Tensor turning = (random_values(g, {4, 4}, -0.3, 0.3) +
-                          check::random_values(g, {1}, 0, 0) + reshape(asarray(std::vector<double>{
-                              0, -1, 0, 0, 1, 0, 0, 0, 0, 0, 2, -3, 0, 0, 3, 2}), {4, 4})).eval();
-  two_orders("eigvals of a real matrix", [](List x) { return parts(eigvals(x[0])); }, {turning}, 1e-5);
-  two_orders("eig of a real matrix", [](List x) { return square(abs(eig(x[0]).eigenvectors)); }, {turning}, 1e-4);
+  const Tensor turning =
+      (random_values(g, {4, 4}, -0.3, 0.3) + check::random_values(g, {1}, 0, 0) +
+       reshape(asarray(std::vector<double>{0, -1, 0, 0, 1, 0, 0, 0, 0, 0, 2, -3, 0, 0, 3, 2}), {4, 4}))
+          .eval();
+  two_orders(
+      "eigvals of a real matrix", [](List x) { return parts(eigvals(x[0])); }, {turning}, 1e-5);
+  two_orders(
+      "eig of a real matrix", [](List x) { return square(abs(eig(x[0]).eigenvectors)); }, {turning}, 1e-4);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

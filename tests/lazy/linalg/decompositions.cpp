@@ -132,7 +132,8 @@ BOOST_AUTO_TEST_CASE(spectra) {
         BOOST_TEST(largest(imag(eigvals(x))) < bound);
       }
   const Tensor upper = triu(normal({9, 9}, float64, 6));
-  close(lazy::sort(real(eigvals(upper))).values, lazy::sort(diagonal(upper)).values.to_vector<double>(), 1e-14);
+  close(lazy::sort(real(eigvals(upper))).values, lazy::sort(diagonal(upper)).values.to_vector<double>(),
+        1e-14);
   equal(imag(eigvals(zeros({0, 0}))), float32, {0}, {});
 }
 
@@ -163,8 +164,11 @@ BOOST_AUTO_TEST_CASE(complex_spectra_of_real_matrices) {
 
 BOOST_AUTO_TEST_CASE(what_is_not_finite) {
   const Tensor one = eye(3, 3, 0, float64);
-  for (const auto& [v, imaginary] : std::vector<std::pair<double, bool>>{
-           {check::NaN, false}, {check::inf, false}, {-check::inf, false}, {check::NaN, true}, {check::inf, true}}) {
+  for (const auto& [v, imaginary] : std::vector<std::pair<double, bool>>{{check::NaN, false},
+                                                                         {check::inf, false},
+                                                                         {-check::inf, false},
+                                                                         {check::NaN, true},
+                                                                         {check::inf, true}}) {
     const Tensor part = stack({one, one * v}), x = imaginary ? complex(stack({one, one}), part) : part;
     x.eval();
     const std::string what = ": matrix [1] of the batch has NaN or an infinity";

@@ -24,7 +24,9 @@ Tensor definite(const Shape& batch, int64_t n, DType t) {
   shape.push_back(n);
   shape.push_back(n);
   const Tensor i = arange(0, numel(shape), 1, t);
-  const Tensor x = (isdtype(t, "complex floating") ? sin(i) + cos(i * 3) * std::complex<double>(0, 1) : sin(i)).reshape(shape);
+  const Tensor x =
+      (isdtype(t, "complex floating") ? sin(i) + cos(i * 3) * std::complex<double>(0, 1) : sin(i))
+          .reshape(shape);
   return matmul(x, adjoint(x)) + eye(n, n, 0, t) * static_cast<float>(n);
 }
 

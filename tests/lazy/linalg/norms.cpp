@@ -37,9 +37,11 @@ BOOST_AUTO_TEST_CASE(of_complex_matrices) {
     BOOST_TEST((matrix_norm(x, o).dtype() == float64));
     BOOST_TEST((matrix_norm(astype(x, complex64), o).dtype() == float32));
     BOOST_TEST((cond(x, o).dtype() == float64));
-    const double inverse = o.name().empty() && std::abs(o.order()) == 2 ? 1 / matrix_norm(x(0), -o.order()).item<double>()
-                                                                       : matrix_norm(inv(x(0)), o).item<double>();
-    BOOST_TEST(std::abs(cond(x(0), o).item<double>() / (matrix_norm(x(0), o).item<double>() * inverse) - 1) < 1e-11);
+    const double inverse = o.name().empty() && std::abs(o.order()) == 2
+                               ? 1 / matrix_norm(x(0), -o.order()).item<double>()
+                               : matrix_norm(inv(x(0)), o).item<double>();
+    BOOST_TEST(std::abs(cond(x(0), o).item<double>() / (matrix_norm(x(0), o).item<double>() * inverse) - 1) <
+               1e-11);
   }
   BOOST_TEST(cond(ones({2, 2}, complex64) * std::complex<float>(1, 1), 1).item<double>() == inf);
 }
@@ -90,7 +92,8 @@ BOOST_AUTO_TEST_CASE(complex_functions) {
   const std::complex<double> i(0, 1);
   for (const DType t : {complex64, complex128}) {
     const Tensor x = normal({2, 6, 6}, t, 4) + eye(6, 6, 0, t) * 8.0;
-    BOOST_TEST(units(matmul(matrix_power(x, -3), matrix_power(x, 3)), broadcast_to(eye(6, 6, 0, t), x.shape()), 6, 1) < 100);
+    BOOST_TEST(units(matmul(matrix_power(x, -3), matrix_power(x, 3)),
+                     broadcast_to(eye(6, 6, 0, t), x.shape()), 6, 1) < 100);
     const Tensor skew = x - adjoint(x);  // whose exponential is unitary
     orthonormal(matrix_exp(skew));
     gives(matmul(matrix_exp(x * i), matrix_exp(x * i)), matrix_exp(x * (2.0 * i)), 300);

@@ -58,7 +58,8 @@ BOOST_AUTO_TEST_CASE(complex_systems) {
   solves(real_matrix + 0.0 * c(0, 0), solve(real_matrix, c), c);
   BOOST_TEST((solve(real_matrix, astype(c, complex64)).dtype() == complex128));
   const Tensor parts = normal({4, 19, 19}, complex128, 1), x = normal({4, 19, 3}, complex128, 2);
-  for (const Tensor& view : {swapaxes(swapaxes(parts, -1, -2).copy(), -1, -2), flip(flip(parts).copy()), conj(conj(parts))})
+  for (const Tensor& view :
+       {swapaxes(swapaxes(parts, -1, -2).copy(), -1, -2), flip(flip(parts).copy()), conj(conj(parts))})
     BOOST_TEST(largest(solve(view, x) - solve(parts, x)) < 1e-12);
   const Tensor bad = complex(ones({2, 2}, float64), ones({2, 2}, float64));
   THROWS(Error, inv(bad).eval(), "inv: matrix is singular (U of its factors has 0 at [1, 1])");

@@ -133,13 +133,14 @@ struct Svd {
     const auto x = scratch<T>(b.size()), u = scratch<T>(vectors ? b.rows * width : 0),
                v = scratch<T>(vectors ? height * b.columns : 0);
     const auto s = scratch<RealOf<T>>(k);
-    const int64_t reals = !vectors ? 7 * k : std::max(5 * k + 5, 2 * std::max(b.rows, b.columns) + 2 * k + 1) * k;
+    const int64_t reals =
+        !vectors ? 7 * k : std::max(5 * k + 5, 2 * std::max(b.rows, b.columns) + 2 * k + 1) * k;
     const auto rwork = scratch<RealOf<T>>(Lapack<T>::kComplex ? reals : 0);
     const auto iwork = scratch<int32_t>(8 * k);
     const auto gesdd = [&](T* to_v, T* to_u, T* work, int32_t lwork) {
-      return library.gesdd(job, i32(b.columns), i32(b.rows), x.get(), i32(b.columns),
-                           s.get(), to_v, i32(b.columns), to_u, i32(std::max<int64_t>(width, 1)), work, lwork,
-                           rwork.get(), iwork.get());
+      return library.gesdd(job, i32(b.columns), i32(b.rows), x.get(), i32(b.columns), s.get(), to_v,
+                           i32(b.columns), to_u, i32(std::max<int64_t>(width, 1)), work, lwork, rwork.get(),
+                           iwork.get());
     };
     T length;
     gesdd(v.get(), u.get(), &length, -1);
@@ -171,8 +172,8 @@ struct Svd {
   }
 };
 
-/// Writes the eigenvectors of a real matrix, which are rows: of a pair of complex ones there are two rows, the
-/// parts of the first one.
+/// Writes the eigenvectors of a real matrix, which are rows: of a pair of complex ones there are two rows,
+/// the parts of the first one.
 template <class R>
 void write_vectors(const R* values, const R* rows, int64_t n, std::complex<R>* to) {
   const R* const imaginary = values + n;

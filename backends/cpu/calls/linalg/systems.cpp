@@ -142,8 +142,7 @@ struct Triangular {
           singular[m] = static_cast<int>(zero_on_diagonal(matrix, n, flags));
           for (int64_t i = 0; !singular[m] && i < b.rows; ++i) substitute(matrix, n, flags, x + i * n);
         } else if (b.rows) {
-          singular[m] = library.trtrs(uplo, trans, diagonal, i32(n), i32(b.rows),
-                                      matrix, i32(n), x, i32(n));
+          singular[m] = library.trtrs(uplo, trans, diagonal, i32(n), i32(b.rows), matrix, i32(n), x, i32(n));
         }
       }
     });
