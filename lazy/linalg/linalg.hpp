@@ -1,12 +1,11 @@
 // Provides linear algebra of matrices and batches of them (the last two axes), computed on the host.
-// [wide]: float32, float64, complex64 and complex128 (DtypeError for 16-bit floats); bools and integers are
-// converted as by a division. x^H is the adjoint, the conjugated transpose; of real matrices the transpose. A
-// matrix, or a batch of them, is needed (ShapeError), a square one where the shape below is
-// (..., n, n). What only values tell, as that a matrix is singular, throws Error at the function's line when
-// the value is computed, naming the matrix of the batch. LU, Cholesky's factors and the systems that LU
-// solves are computed by loops of our own, all else by LAPACKE (Debian: liblapacke): DeviceError, then, where
-// that is not installed. NaN and infinities go through solve, inv, det, lu and qr as through arithmetic;
-// eigenvalues and singular values of them throw Error.
+// [wide]: float32, float64, complex64 and complex128 (DtypeError for 16-bit floats); bools and integers
+// are converted as by a division. x^H is the conjugated transpose. A matrix, or a batch of them, is
+// needed (ShapeError), a square one where the shape below is (..., n, n). What only values tell, as that
+// a matrix is singular, throws Error at the function's line when the value is computed, naming the matrix
+// of the batch. LU and its systems and Cholesky's factors are computed by loops of our own, all else by
+// LAPACKE (Debian: liblapacke): DeviceError where that is not installed. NaN and infinities go through
+// solve, inv, det, lu and qr as through arithmetic; eigenvalues and singular values of them throw Error.
 #pragma once
 #include <optional>
 #include <string_view>
