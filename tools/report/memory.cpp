@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <iterator>
 #include <map>
 #include <utility>
 
@@ -101,6 +100,22 @@ json bands_json(const Trace& t, const std::vector<Holder>& all) {
   return {{"names", names}, {"at", times}, {"bytes", values}};
 }
 
+/// Adds to the samples of all memory, which are of the ends of launches, those of moments at which holders
+/// had more together.
+void add_held(Trace& t) {
+  std::vector<Sample>& total = t.memory.total;
+  std::vector<Sample> more;
+  size_t next = 0;
+  for_each_moment(t, [&](double at, const std::vector<double>&, double all) {
+    while (next < total.size() && total[next].at <= at) ++next;
+    if (next == 0 || total[next - 1].value < all) more.push_back({at, all});
+  });
+  const auto middle = static_cast<std::ptrdiff_t>(total.size());
+  total.insert(total.end(), more.begin(), more.end());
+  std::inplace_merge(total.begin(), total.begin() + middle, total.end(),
+                     [](const Sample& a, const Sample& b) { return a.at < b.at; });
+}
+
 }  // namespace
 
 void sort_memory(Trace& t) {
@@ -124,6 +139,7 @@ void sort_memory(Trace& t) {
       break;
     }
   t.memories.clear();
+  add_held(t);
 }
 
 double peak_time(const Trace& t) {
