@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "format.hpp"
 #include "support/text.hpp"
 
 namespace report {
@@ -17,14 +18,6 @@ using nlohmann::ordered_json;
 constexpr size_t kSamples = 4000;  // of all memory, in the page
 constexpr size_t kMoments = 1000;  // of what lines held, in the page
 constexpr size_t kBands = 6;       // lines that the page draws on their own
-
-double rounded(double us) { return std::round(us * 1000) / 1000; }
-
-double peak_of(const std::vector<Sample>& samples) {
-  double most = 0;
-  for (const Sample& s : samples) most = std::max(most, s.value);
-  return most;
-}
 
 /// Calls f(time, what each holder has, all of it) at each moment at which that changes.
 template <class F>
@@ -116,7 +109,20 @@ void add_held(Trace& t) {
                      [](const Sample& a, const Sample& b) { return a.at < b.at; });
 }
 
+/// Returns what all held together at the peak.
+double held_at_peak(const std::vector<Holder>& all) {
+  double held = 0;
+  for (const Holder& h : all) held += h.at_peak;
+  return held;
+}
+
 }  // namespace
+
+double peak_of(const std::vector<Sample>& samples) {
+  double most = 0;
+  for (const Sample& s : samples) most = std::max(most, s.value);
+  return most;
+}
 
 void sort_memory(Trace& t) {
   const auto sort = [](std::vector<Sample>& samples) {
@@ -124,6 +130,7 @@ void sort_memory(Trace& t) {
                      [](const Sample& a, const Sample& b) { return a.at < b.at; });
   };
   double most = -1;
+  Memory* largest = nullptr;
   for (auto& [process, memory] : t.memories) {
     sort(memory.total);
     for (auto& [name, samples] : memory.held) sort(samples);
@@ -131,13 +138,10 @@ void sort_memory(Trace& t) {
     if (t.of_ranks) t.memory_peaks.emplace_back(process, peak);
     if (peak <= most) continue;
     most = peak;
+    largest = &memory;
     t.memory_of = t.of_ranks ? "rank " + std::to_string(process) : std::string();
   }
-  for (auto& [process, memory] : t.memories)
-    if (most >= 0 && peak_of(memory.total) == most) {
-      t.memory = std::move(memory);
-      break;
-    }
+  if (largest) t.memory = std::move(*largest);
   t.memories.clear();
   add_held(t);
 }
@@ -192,9 +196,8 @@ std::string memory_text(const Trace& t) {
   constexpr size_t kShown = 5;
   std::vector<Holder> all = holders(t);
   std::erase_if(all, [](const Holder& h) { return h.at_peak <= 0; });
-  double held = 0;
-  for (const Holder& h : all) held += h.at_peak;
   if (all.empty()) return {};
+  const double held = held_at_peak(all);
   const auto size = [](double bytes) { return lazy::text::human_size(static_cast<uint64_t>(bytes)); };
   char time[40];
   std::snprintf(time, sizeof time, "%.4g ms", peak_time(t) / 1000);
@@ -210,15 +213,13 @@ std::string memory_text(const Trace& t) {
 ordered_json memory_summary(const Trace& t) {
   const std::vector<Holder> all = holders(t);
   if (all.empty()) return nullptr;
-  double held = 0;
-  for (const Holder& h : all) held += h.at_peak;
   ordered_json rows = ordered_json::array();
   for (const Holder& h : all)
     rows.push_back({{"holder", t.strings.all()[static_cast<size_t>(h.name)]},
                     {"bytes_at_peak", h.at_peak},
                     {"most_bytes", h.most},
                     {"bytes_at_end", h.at_end}});
-  return {{"peak_bytes", held}, {"peak_at_ms", peak_time(t) / 1000}, {"holders", rows}};
+  return {{"peak_bytes", held_at_peak(all)}, {"peak_at_ms", peak_time(t) / 1000}, {"holders", rows}};
 }
 
 }  // namespace report

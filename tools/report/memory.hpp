@@ -14,6 +14,8 @@ struct Holder {
   double at_peak = 0, most = 0, at_end = 0;  // when all held most together; ever; when the recording ended
 };
 
+/// Returns the highest of the samples.
+double peak_of(const std::vector<Sample>&);
 /// Sorts the samples, and chooses the process whose memory is shown: which had the most.
 void sort_memory(Trace&);
 /// Returns those who held memory, who had most at the peak first.

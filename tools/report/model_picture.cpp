@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "format.hpp"
 #include "layers.hpp"
 #include "support/text.hpp"
 
@@ -154,16 +155,6 @@ void add_times(const Trace& t, size_t depth, std::vector<Module>& modules) {
     if (const auto at = total.find(m.name); at != total.end()) m.ms = at->second / boxes[m.name];
 }
 
-std::string escaped(const std::string& s) {
-  std::string out;
-  for (const char c : s)
-    out += c == '<'   ? "&lt;"
-           : c == '>' ? "&gt;"
-           : c == '&' ? "&amp;"
-           : c == '"' ? "&quot;"
-                      : std::string(1, c);
-  return out;
-}
 std::string number(double v) {
   char s[32];
   std::snprintf(s, sizeof s, "%.1f", v);

@@ -1,9 +1,9 @@
 #include "page.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "exchanges.hpp"
+#include "format.hpp"
 #include "memory.hpp"
 #include "page_files.hpp"  // made from page/ by embed.cmake
 #include "sums.hpp"
@@ -12,8 +12,6 @@ namespace report {
 namespace {
 
 using nlohmann::json;
-
-double rounded(double us) { return std::round(us * 1000) / 1000; }
 
 /// Writes a table by columns, which is less text than by rows.
 template <class Rows, class... Columns>
@@ -120,13 +118,6 @@ void replace(std::string& text, std::string_view mark, std::string_view by) {
   for (; at != text.npos; at = text.find(mark, at + by.size())) text.replace(at, mark.size(), by);
 }
 
-std::string escaped_html(const std::string& s) {
-  std::string out;
-  for (const char c : s)
-    out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return out;
-}
-
 /// Escapes "</script>" and "<!--", which may not be in a script element.
 std::string for_script(std::string s) {
   for (size_t at = 0; (at = s.find('<', at)) != s.npos; at += 6) s.replace(at, 1, "\\u003c");
@@ -171,7 +162,7 @@ std::string make_page(const Trace& t, const std::string& title, size_t most_span
   if (against) data["sums"] = {sums_of(t, title), sums_of(against->trace, against->title)};
 
   std::string page = files::kPageHtml;
-  replace(page, "@TITLE@", escaped_html(title));
+  replace(page, "@TITLE@", escaped(title));
   replace(page, "@STYLE@", files::kStyleCss);
   const std::string script = std::string(files::kBaseJs) + files::kTimelineJs + files::kExchangesJs +
                              files::kTablesJs + files::kChartsJs + files::kAgainstJs + files::kModulesJs +

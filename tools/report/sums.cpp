@@ -1,7 +1,8 @@
 #include "sums.hpp"
 
-#include <algorithm>
 #include <map>
+
+#include "memory.hpp"
 
 namespace report {
 namespace {
@@ -32,8 +33,6 @@ nlohmann::json sums_of(const Trace& t, const std::string& title) {
       l->launches += k.launches;
       l->in_kernels += k.total;
     }
-  double peak = 0;
-  for (const Sample& s : t.memory.total) peak = std::max(peak, s.value);
   const auto json_of = [](const OfLine& l) {
     return nlohmann::json{{"flushes", l.flushes},     {"compiled", l.compiled},
                           {"launches", l.launches},   {"in_flushes", l.in_flushes},
@@ -41,8 +40,11 @@ nlohmann::json sums_of(const Trace& t, const std::string& title) {
   };
   nlohmann::json by_line = nlohmann::json::object();
   for (const auto& [at, l] : lines) by_line[at] = json_of(l);
-  return {
-      {"title", title}, {"duration", t.duration}, {"peak", peak}, {"all", json_of(all)}, {"lines", by_line}};
+  return {{"title", title},
+          {"duration", t.duration},
+          {"peak", peak_of(t.memory.total)},
+          {"all", json_of(all)},
+          {"lines", by_line}};
 }
 
 }  // namespace report
