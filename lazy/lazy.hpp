@@ -23,6 +23,7 @@
 #include "lazy/indexing/selecting.hpp"
 #include "lazy/indexing/sets.hpp"
 #include "lazy/indexing/writing.hpp"
+#include "lazy/insight/formatter.hpp"
 #include "lazy/insight/insight.hpp"
 #include "lazy/insight/machine.hpp"
 #include "lazy/insight/print.hpp"

@@ -51,9 +51,9 @@ template <class E, class F>
 decltype(auto) located(const Site& where, F&& f) {
   try {
     return f();
-  } catch (const E& e) {
-    if (e.where().line() || !where.line()) throw;
-    throw E(e.what(), where);
+  } catch (const E& error) {
+    if (error.where().line() || !where.line()) throw;
+    throw E(error.what(), where);
   }
 }
 

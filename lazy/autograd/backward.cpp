@@ -4,6 +4,7 @@
 
 #include "lazy/autograd/backwards.hpp"
 #include "lazy/autograd/parameter.hpp"
+#include "lazy/autograd/planed.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/memory_format.hpp"
 #include "lazy/core/planes.hpp"
@@ -66,18 +67,6 @@ Tensor& mark_planes(Tensor& x, bool on, const Site& s) {
   return x = Tensor(detail::complex(parts[0].handle(), parts[1].handle(), s));
 }
 
-/// Returns the sum of the products of the parts of two complex values: its gradient by the first is the
-/// second.
-Handle inner_product_of_parts(const Handle& a, const Handle& b, const Site& s) {
-  const Planes x = planes_of(a), y = planes_of(b);
-  const auto product = [&](const Handle& p, const Handle& q) {
-    return binary("backward", Op::multiply, p, q, s);
-  };
-  return detail::reduce("backward", Op::sum,
-                        binary("backward", Op::add, product(x.re, y.re), product(x.im, y.im), s), {},
-                        dropdims, s);
-}
-
 constexpr const char* kNoGradient =
     "the value does not depend on anything that requires a gradient: requires_grad_() marks what does";
 
@@ -114,20 +103,16 @@ bool Tensor::requires_grad(Site s) const {
 void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_graph, Site s) const {
   (void)node("backward", s);
   const Handle value = Arg(*this, s).take();
-  if (lazy::is_complex(value->dtype)) {
-    if (!requires_grad(s)) fail<Error>("backward", kNoGradient, s);
-    if (!gradient.defined())
-      fail<Error>("backward", "a complex value needs a gradient to begin with: a loss is real", s);
-    const Handle g = Arg(gradient, s).take();
-    check_gradient("backward", g, value, s);
-    return Tensor(inner_product_of_parts(value, g, s)).backward({}, retain_graph, create_graph, s);
-  }
-  if (!value->attachment)
+  const Planed values(value);
+  const bool pair = values.count == 2;
+  if (!values.of[0]->attachment && !(pair && values.of[1]->attachment))
     fail<Error>("backward",
-                value->underived
+                values.of[0]->underived
                     ? "the value was computed in inference_mode, at " + lazy::to_string(value->site)
                     : std::string(kNoGradient) + frozen_hint(),
                 s);
+  if (!gradient.defined() && pair)
+    fail<Error>("backward", "a complex value needs a gradient to begin with: a loss is real", s);
   if (!gradient.defined() && lazy::numel(value->shape) != 1)
     fail<ShapeError>(
         "backward",
@@ -137,13 +122,13 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
   const Handle g = gradient.defined() ? Arg(gradient, s).take()
                                       : detail::constant(1, value->dtype, value->shape, value, s);
   check_gradient("backward", g, value, s);
-  Backwards all(value, {}, s);
+  Backwards all(values.all(), {}, s);
   std::optional<no_grad> alone;
   if (!create_graph) alone.emplace();
   Adding adding(all.boundary().size());
-  all.run(g, [&](Leaf& l, const Handle& h, Handle more) {
+  all.run(Planed(g).all(), [&](Leaf& l, const Handle& h, Handle more) {
     if (more) adding.add(l, h, in_format_of(h, std::move(more), s), s);
-    else if (!l.gradient()) adding.add(l, h, detail::constant(0, h->dtype, h->shape, h, s), s);
+    else if (!l.gradient()) adding.add(l, h, zeros_like(h, s), s);
     else adding.tell(l, h);
   });
   adding.keep();
@@ -159,8 +144,7 @@ Tensor Tensor::grad(Site s) const {
     const Leaf *const a = leaf(re), *const b = leaf(im);
     const Handle x = a ? a->gradient() : Handle(), y = b ? b->gradient() : Handle();
     if (!x && !y) return {};
-    const auto zeros = [&] { return detail::constant(0, re->dtype, re->shape, re, s); };
-    return Tensor(detail::complex(x ? x : zeros(), y ? y : zeros(), s));
+    return Tensor(detail::complex(x ? x : zeros_like(re, s), y ? y : zeros_like(re, s), s));
   }
   const Leaf* const l = leaf(handle_);
   return l ? Tensor(l->gradient()) : Tensor();

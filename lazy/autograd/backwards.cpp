@@ -86,12 +86,14 @@ struct Name {
 
 }  // namespace
 
-Backwards::Backwards(const Handle& value, std::span<const Handle> targets, const Site& s, uint64_t since)
-    : value_(value), targets_(targets.begin(), targets.end()) {
+Backwards::Backwards(std::span<const Handle> values, std::span<const Handle> targets, const Site& s,
+                     uint64_t since)
+    : values_(values.begin(), values.end()), targets_(targets.begin(), targets.end()) {
   std::unordered_set<const jit::Node*> ends, met;
   for (const Handle& t : targets_) ends.insert(t.get());
   std::unordered_set<const Derivation*> found;
-  std::vector<const Handle*> open{&value_};
+  std::vector<const Handle*> open;
+  for (const Handle& h : values_) open.push_back(&h);
   while (!open.empty()) {
     const Handle& h = *open.back();
     open.pop_back();
@@ -188,24 +190,28 @@ void Backwards::go_through(Derivation& d, const std::vector<Handle>& results, Gr
   std::visit(Apply{at}, op.what);
 }
 
-Gradients Backwards::run(const Handle& gradient) const {
+Gradients Backwards::first(std::span<const Handle> gradients) const {
+  Gradients all(wanted());
+  for (size_t i = 0; i < values_.size(); ++i) all.add(values_[i], gradients[i], values_[i]->site);
+  return all;
+}
+
+Gradients Backwards::run(std::span<const Handle> of_values) const {
   const jit::Purpose purpose("gradient");
   const TellingOfEnd end;
   const PolicyScope asked(nullptr);  // gradients are of the dtypes of what they are of
   const Inferring off(false);
-  Gradients gradients(wanted());
-  gradients.add(value_, gradient, value_->site);
+  Gradients gradients = first(of_values);
   for (const Pinned& d : order_) go_through(*d, d->results(), gradients);
   return gradients;
 }
 
-void Backwards::run(const Handle& gradient, const Reached& reached) const {
+void Backwards::run(std::span<const Handle> of_values, const Reached& reached) const {
   const jit::Purpose purpose("gradient");
   const TellingOfEnd end;
   const PolicyScope asked(nullptr);  // gradients are of the dtypes of what they are of
   const Inferring off(false);
-  Gradients gradients(wanted());
-  gradients.add(value_, gradient, value_->site);
+  Gradients gradients = first(of_values);
   const std::vector<End> ends = this->ends();
   auto next = ends.begin();
   const auto reach = [&](size_t gone_through) {

@@ -12,24 +12,27 @@ namespace lazy::detail {
 /// ShapeError or DtypeError unless a gradient is like its value.
 void check_gradient(const char* name, const Handle& gradient, const Handle& value, const Site&);
 
-/// Holds the derivations that lead to a value, the last first. What they hold stays meanwhile, also if
+/// Holds the derivations that lead to some values, the last first. What they hold stays meanwhile, also if
 /// somebody else gives it up.
 class Backwards {
  public:
-  /// Finds those between the value and the targets. The way back ends at a target, at a leaf, and at values
-  /// derived before derivation number `since`; the last two are the boundary. Error at the line if what one
-  /// of them held was given up.
-  Backwards(const Handle& value, std::span<const Handle> targets, const Site&, uint64_t since = 0);
+  /// Finds those between the values, one or the planes of one, and the targets. The way back ends at a
+  /// target, at a leaf, and at values derived before derivation number `since`; the last two are the
+  /// boundary. Error at the line if what one of them held was given up.
+  Backwards(std::span<const Handle> values, std::span<const Handle> targets, const Site&, uint64_t since = 0);
+  Backwards(const Handle& value, std::span<const Handle> targets, const Site& s, uint64_t since = 0)
+      : Backwards(std::span(&value, 1), targets, s, since) {}
 
-  /// Records the gradients that lead to the targets. `gradient` is that of the value.
-  Gradients run(const Handle& gradient) const;
+  /// Records the gradients that lead to the targets. `gradients` are those of the values.
+  Gradients run(std::span<const Handle> gradients) const;
+  Gradients run(const Handle& gradient) const { return run(std::span(&gradient, 1)); }
 
   /// Is called with a leaf, one of the values at which the way back ended that have it, and the sum of their
   /// gradients after the leaf's hooks; empty if none came there.
   using Reached = std::function<void(Leaf&, const Handle& value, Handle gradient)>;
   /// Records the gradients that lead to the boundary, which are leaves. Each leaf is reached once: as soon as
   /// the last derivation that reads a value of it has been gone through, before the next is.
-  void run(const Handle& gradient, const Reached&) const;
+  void run(std::span<const Handle> gradients, const Reached&) const;
   /// Gives up what the derivations hold.
   void spend() noexcept;
   /// Returns the values at which the way back ended that are no targets, each once.
@@ -51,9 +54,10 @@ class Backwards {
   std::vector<End> ends() const;
   /// Records how the gradients of a derivation's results go on to its operands.
   static void go_through(Derivation&, const std::vector<Handle>& results, Gradients&);
+  /// Returns the gradients with which a pass begins.
+  Gradients first(std::span<const Handle> gradients) const;
 
-  Handle value_;
-  std::vector<Handle> targets_, boundary_;
+  std::vector<Handle> values_, targets_, boundary_;
   struct Unpin {
     void operator()(Derivation* d) const noexcept { d->unpin(); }
   };

@@ -3,7 +3,10 @@
 #include "jit/built_in/barrier.hpp"
 #include "lazy/autograd/backwards.hpp"
 #include "lazy/autograd/gradient.hpp"
+#include "lazy/autograd/planed.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/ops/joining.hpp"
+#include "lazy/ops/rearranging.hpp"
 #include "lazy/random/generator.hpp"
 
 namespace lazy {
@@ -13,23 +16,17 @@ namespace {
 
 /// Returns the arguments as values that f is differentiated by; integers as they are. With `derived`,
 /// gradients go on to what the arguments depend on.
-std::vector<Tensor> inputs_of(std::span<const Handle> x, bool derived, const Site& s) {
-  std::vector<Tensor> inputs;
+std::vector<Handle> inputs_of(std::span<const Handle> x, bool derived, const Site& s) {
+  std::vector<Handle> inputs;
   for (const Handle& h : x) {
     Handle own = h;
     if (is_float(h->dtype)) {
       own = derived ? alias_of(h, s) : separate(h, s);
       if (!is_tracked(own)) make_leaf(own, false);
     }
-    inputs.push_back(Tensor(std::move(own)));
+    inputs.push_back(std::move(own));
   }
   return inputs;
-}
-
-std::vector<Handle> handles_of(const std::vector<Tensor>& x) {
-  std::vector<Handle> all;
-  for (const Tensor& t : x) all.push_back(t.handle());
-  return all;
 }
 
 /// Returns the arguments as values that are not merged with what the first run computed from them.
@@ -62,24 +59,72 @@ void derive(const char* name, const Handle& value, std::vector<Handle> operands,
   Derivation::attach({NamedComposite{name, std::move(own)}, std::move(operands), {}, s}, {&value, 1});
 }
 
-Handle checked(const char* op, const Tensor& t, const Site& s) {
+Planed checked(const char* op, const Tensor& t, const Site& s) {
   const Arg a(t, s);
-  return Operand(op, a).take();
+  return Planed(Operand(op, a).take());
+}
+
+/// Holds arguments, of which complex ones are derived by planes.
+class Arguments {
+ public:
+  Arguments(const char* op, const std::vector<Tensor>& x, const Site& s) {
+    for (const Tensor& t : x) all_.push_back(checked(op, t, s));
+  }
+  std::vector<Handle> planes() const {
+    std::vector<Handle> flat;
+    for (const Planed& p : all_) flat.insert(flat.end(), p.all().begin(), p.all().end());
+    return flat;
+  }
+  /// Returns tensors like the arguments, of these planes.
+  std::vector<Tensor> of(std::span<const Handle> planes, const Site& s) const {
+    std::vector<Tensor> x;
+    for (Planed p : all_) {
+      for (int i = 0; i < p.count; ++i) p.of[i] = planes[static_cast<size_t>(i)];
+      planes = planes.subspan(static_cast<size_t>(p.count));
+      x.push_back(Tensor(p.value(s)));
+    }
+    return x;
+  }
+  /// Returns the planes of gradients of the arguments; empty handles for undefined ones.
+  std::vector<Handle> planes_of(const std::vector<Tensor>& gradients) const {
+    std::vector<Handle> flat;
+    for (size_t i = 0; i < all_.size(); ++i) {
+      const Planed p(gradients[i].handle());
+      for (int k = 0; k < all_[i].count; ++k) flat.push_back(k < p.count ? p.of[k] : Handle());
+    }
+    return flat;
+  }
+
+ private:
+  std::vector<Planed> all_;
+};
+
+/// Returns what a derivation with one gradient can be attached to: of a complex value both planes in one.
+Handle joined(const Planed& y, const Site& s) {
+  if (y.count == 1) return y.of[0];
+  return stack({Tensor(y.of[0]), Tensor(y.of[1])}, 0, s).handle();
+}
+/// Returns the value that was joined so.
+Tensor parted(const Handle& joined, bool pair, const Site& s) {
+  if (!pair) return Tensor(joined);
+  const std::vector<Tensor> planes = unstack(Arg(joined, s));
+  return Tensor(complex(planes[0].handle(), planes[1].handle(), s));
 }
 
 }  // namespace
 
 Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& x, Site s) {
-  std::vector<Handle> operands;
-  for (const Tensor& t : x) operands.push_back(checked("checkpoint", t, s));
+  const Arguments arguments("checkpoint", x, s);
   if (!is_grad_enabled()) return f(x);
   const uint64_t drawn = default_generator().position(), first = derivations_so_far();
-  const std::vector<Tensor> inputs = inputs_of(operands, false, s);
-  Tensor value = f(inputs);
-  const Handle y = checked("checkpoint", value, s);
-  const std::vector<Handle> targets = handles_of(inputs);
-  for (size_t i = 0; i < targets.size(); ++i)
-    if (y.get() == targets[i].get()) return x[i];
+  std::vector<Handle> operands = arguments.planes();
+  const std::vector<Handle> targets = inputs_of(operands, false, s);
+  Tensor value = f(arguments.of(targets, s));
+  const Planed planes = checked("checkpoint", value, s);
+  for (size_t i = 0; planes.count == 1 && i < targets.size(); ++i)
+    if (planes.of[0].get() == targets[i].get()) return Tensor(operands[i]);
+  const bool pair = planes.count == 2;
+  const Handle y = joined(planes, s);
   const Derivation* const d = derivation(y);
   if (!d || d->number < first) return value;  // computed from none of them
   std::vector<Handle> captured = Backwards(y, targets, s, first).boundary();
@@ -87,19 +132,18 @@ Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& x, Site s)
   operands.insert(operands.end(), captured.begin(), captured.end());
   derive(
       "checkpoint", y, operands,
-      [f, n, drawn](const Differentiated& at) {
+      [f, n, drawn, arguments](const Differentiated& at) {
         const jit::Purpose purpose("checkpoint: computed again");
         std::vector<Handle> ends = behind_barrier(at.operands.first(n), at.site);
-        Tensor again;
+        Handle again;
         {
-          const std::vector<Tensor> u = inputs_of(ends, is_grad_enabled(), at.site);
+          ends = inputs_of(ends, is_grad_enabled(), at.site);
           const enable_grad scope;
           const Redrawing same(drawn);
-          again = f(u);
-          ends = handles_of(u);
+          again = joined(checked("checkpoint", f(arguments.of(ends, at.site)), at.site), at.site);
         }
         ends.insert(ends.end(), at.operands.begin() + static_cast<std::ptrdiff_t>(n), at.operands.end());
-        Backwards all(again.handle(), ends, at.site);
+        Backwards all(again, ends, at.site);
         Gradients gradients = all.run(at.gradient);
         std::vector<Handle> result;
         for (const Handle& h : ends) result.push_back(gradients.of(h));
@@ -107,46 +151,51 @@ Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& x, Site s)
         return result;
       },
       s);
-  return value;
+  return pair ? parted(y, pair, s) : value;
 }
 
 Tensor custom_function(const TensorFunction& forward, BackwardFunction backward, const std::vector<Tensor>& x,
                        Site s) {
-  std::vector<Handle> operands;
+  const Arguments arguments("custom_function", x, s);
+  const std::vector<Handle> operands = arguments.planes();
   bool any = false;
-  for (const Tensor& t : x) {
-    operands.push_back(checked("custom_function", t, s));
-    any |= is_tracked(operands.back());
-  }
+  for (const Handle& h : operands) any |= is_tracked(h);
   Tensor value;
+  Planed planes;
   {
     const no_grad scope;
     value = forward(x);
+    planes = checked("custom_function", value, s);
   }
-  Handle y = checked("custom_function", value, s);
   if (!any || !is_grad_enabled()) return value;
+  const bool pair = planes.count == 2;
+  Handle y;
+  {
+    const no_grad scope;
+    y = joined(planes, s);
+  }
   if (y->attachment) y = separate(y, s);  // one of the arguments
   derive(
       "custom_function", y, operands,
-      [backward = std::move(backward)](const Differentiated& at) {
-        std::vector<Tensor> x;
-        for (const Handle& h : at.operands) x.push_back(Tensor(h));
-        const std::vector<Tensor> g = backward(x, Tensor(at.result), Tensor(at.gradient));
-        if (g.size() != x.size())
+      [backward = std::move(backward), arguments, pair](const Differentiated& at) {
+        const std::vector<Tensor> own = arguments.of(at.operands, at.site);
+        const std::vector<Tensor> g =
+            backward(own, parted(at.result, pair, at.site), parted(at.gradient, pair, at.site));
+        if (g.size() != own.size())
           fail<Error>("custom_function",
                       "backward returned " + std::to_string(g.size()) + " gradients for " +
-                          std::to_string(x.size()) + " arguments",
+                          std::to_string(own.size()) + " arguments",
                       at.site);
         for (size_t i = 0; i < g.size(); ++i)
-          if (g[i].defined() && g[i].handle()->shape != at.operands[i]->shape)
+          if (g[i].defined() && g[i].handle()->shape != own[i].handle()->shape)
             fail<ShapeError>("custom_function",
                              "backward returned a gradient of " + to_string(g[i].handle()->shape) +
-                                 " for an argument of " + to_string(at.operands[i]->shape),
+                                 " for an argument of " + to_string(own[i].handle()->shape),
                              at.site);
-        return handles_of(g);
+        return arguments.planes_of(g);
       },
       s);
-  return Tensor(y);
+  return parted(y, pair, s);
 }
 
 }  // namespace lazy

@@ -1,17 +1,22 @@
 #include "lazy/autograd/directions.hpp"
 
+#include "lazy/autograd/planed.hpp"
+
 namespace lazy::detail {
 
 Tensor inner_product(const std::vector<Tensor>& a, const std::vector<Tensor>& b, const Site& s) {
-  Tensor sum;
+  Handle sum;
   for (size_t i = 0; i < a.size(); ++i) {
-    const Handle product = binary("inner product", Op::multiply, a[i].handle(), b[i].handle(), s);
-    Dims all;
-    for (int axis = 0; axis < product->shape.size(); ++axis) all.push_back(axis);
-    Tensor one(reduce("inner product", Op::sum, product, all, dropdims, s));
-    sum = sum.defined() ? Tensor(binary("inner product", Op::add, sum.handle(), one.handle(), s)) : one;
+    const Planed x(a[i].handle()), y(b[i].handle());
+    for (int k = 0; k < x.count; ++k) {
+      const Handle product = binary("inner product", Op::multiply, x.of[k], y.of[k], s);
+      Dims all;
+      for (int axis = 0; axis < product->shape.size(); ++axis) all.push_back(axis);
+      Handle one = reduce("inner product", Op::sum, product, all, dropdims, s);
+      sum = sum ? binary("inner product", Op::add, sum, one, s) : std::move(one);
+    }
   }
-  return sum;
+  return sum ? Tensor(sum) : Tensor();
 }
 
 void check_directions(const char* op, const std::vector<Tensor>& x, const std::vector<Tensor>& v,

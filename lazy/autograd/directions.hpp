@@ -6,7 +6,7 @@
 
 namespace lazy::detail {
 
-/// Returns the sum of the products of all elements.
+/// Returns the sum of the products of all elements; of complex ones, of their parts.
 Tensor inner_product(const std::vector<Tensor>& a, const std::vector<Tensor>& b, const Site&);
 /// ShapeError, or DtypeError, unless `v` has a direction for each of x, of its shape and dtype.
 void check_directions(const char* op, const std::vector<Tensor>& x, const std::vector<Tensor>& v,

@@ -4,6 +4,7 @@
 
 #include "lazy/autograd/backwards.hpp"
 #include "lazy/autograd/directions.hpp"
+#include "lazy/autograd/planed.hpp"
 #include "lazy/core/build.hpp"
 
 namespace lazy {
@@ -11,22 +12,29 @@ using namespace detail;
 
 namespace {
 
-void check_float(const char* op, const char* what, DType t, const Site& s) {
-  if (!is_float(t))
+void check_differentiable(const char* op, const char* what, DType t, const Site& s) {
+  if (!is_float(t) && !is_complex(t))
     fail<DtypeError>(op, std::string(what) + " is of " + name_of(t) + ": gradients are of floating point", s);
 }
 
 }  // namespace
 
 struct Pullback::Kept {
-  std::vector<Handle> inputs;
-  Handle value;
+  std::vector<Planed> x;
+  Planed value;
+  Handle whole;  // the value itself
   mutable std::atomic<bool> alone =
       false;  // nobody else differentiates by what is kept: it dies with the pullback
 
+  /// Returns what derivatives are by.
+  std::vector<Handle> targets() const {
+    std::vector<Handle> all;
+    for (const Planed& p : x) all.insert(all.end(), p.all().begin(), p.all().end());
+    return all;
+  }
   ~Kept() {
     if (alone) try {
-        Backwards(value, inputs, value->site).spend();
+        Backwards(value.all(), targets(), whole->site).spend();
       } catch (...) {  // without memory for that it is kept as long as its values are
       }
   }
@@ -38,9 +46,10 @@ Pullback Pullback::of(const char* op, const TensorFunction& f, const std::vector
   for (const Tensor& t : x) {
     const Arg arg(t, s);
     const Operand operand(op, arg);
-    check_float(op, "an argument", operand->dtype, s);
-    kept->inputs.push_back(separate_leaf(operand, s));
-    inputs.push_back(Tensor(kept->inputs.back()));
+    check_differentiable(op, "an argument", operand->dtype, s);
+    Planed& own = kept->x.emplace_back(operand);
+    for (int i = 0; i < own.count; ++i) own.of[i] = separate_leaf(own.of[i], s);
+    inputs.push_back(Tensor(own.value(s)));
   }
   Pullback p;
   {
@@ -49,10 +58,12 @@ Pullback Pullback::of(const char* op, const TensorFunction& f, const std::vector
   }
   const Arg value(p.value, s);
   const Operand result(op, value);
-  check_float(op, "the value", result->dtype, s);
-  kept->value = result;
-  bool alone = Backwards(kept->value, kept->inputs, s).boundary().empty();
-  for (const Handle& input : kept->inputs) alone &= leaf(input) != nullptr;
+  check_differentiable(op, "the value", result->dtype, s);
+  kept->whole = result;
+  kept->value = Planed(kept->whole);
+  const std::vector<Handle> targets = kept->targets();
+  bool alone = Backwards(kept->value.all(), targets, s).boundary().empty();
+  for (const Handle& h : targets) alone &= leaf(h) != nullptr;
   kept->alone = alone;
   p.kept_ = kept;
   return p;
@@ -67,18 +78,23 @@ bool Pullback::alone() const { return kept_->alone; }
 std::vector<Tensor> Pullback::operator()(Arg gradient) const {
   const Site s = gradient.site();
   if (!kept_) fail<Error>("vjp", "an empty pullback", s);
-  const Handle g = Operand("vjp", gradient, kept_->value->dtype).take();
-  check_gradient("vjp", g, kept_->value, s);
-  const Backwards all(kept_->value, kept_->inputs, s);
+  const Handle g = Operand("vjp", gradient, kept_->whole->dtype).take();
+  check_gradient("vjp", g, kept_->whole, s);
+  const Planed gs(g);
+  const Backwards all(kept_->value.all(), kept_->targets(), s);
   // Gradients have derivatives if anything but the inputs asks for them.
-  if (is_tracked(g)) kept_->alone = false;
+  for (const Handle& h : gs.all())
+    if (is_tracked(h)) kept_->alone = false;
   std::optional<no_grad> alone;
   if (kept_->alone) alone.emplace();
-  Gradients gradients = all.run(g);
+  Gradients gradients = all.run(gs.all());
   std::vector<Tensor> sums;
-  for (const Handle& x : kept_->inputs) {
-    const Handle sum = gradients.of(x);
-    sums.push_back(Tensor(sum ? sum : constant(0, x->dtype, x->shape, x, s)));
+  for (Planed p : kept_->x) {
+    for (int i = 0; i < p.count; ++i) {
+      const Handle sum = gradients.of(p.of[i]);
+      p.of[i] = sum ? sum : zeros_like(p.of[i], s);
+    }
+    sums.push_back(Tensor(p.value(s)));
   }
   return sums;
 }
@@ -87,6 +103,11 @@ std::pair<Tensor, std::vector<Tensor>> Pullback::with_gradients(const char* op, 
                                                                 const std::vector<Tensor>& x, const Site& s) {
   const Pullback p = of(op, f, x, s);
   const Handle& value = p.value.handle();
+  if (is_complex(value->dtype))
+    fail<DtypeError>(op,
+                     std::string("the value is of ") + name_of(value->dtype) +
+                         ": a gradient is of a real number, abs(z) or real(z)",
+                     s);
   if (numel(value->shape) != 1)
     fail<ShapeError>(op, "the value has one element, not shape " + to_string(value->shape), s);
   return {p.value, p(Arg(constant(1, value->dtype, value->shape, value, s), s))};

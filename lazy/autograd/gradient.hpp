@@ -52,12 +52,13 @@ class Pullback {
   std::shared_ptr<const Kept> kept_;
 };
 
-/// Calls f with the tensors and keeps what it records (vjp: vector-Jacobian product). DtypeError unless
-/// tensors and value are of floating point. Values that f itself evaluates, or prints, stay in memory as long
-/// as the pullback does.
+/// Calls f with the tensors and keeps what it records (vjp: vector-Jacobian product). Of complex numbers the
+/// gradient of L is dL/d re + i dL/d im, and L the sum of the products of parts. DtypeError unless tensors
+/// and value are of floating point or complex. Values that f itself evaluates, or prints, stay in memory as
+/// long as the pullback does.
 Pullback vjp(const TensorFunction& f, const std::vector<Tensor>& x, Site = Site::current());
 
-/// Returns f(x), which has one element (ShapeError), and its gradients.
+/// Returns f(x), which has one element (ShapeError) and is real (DtypeError), and its gradients.
 std::pair<Tensor, std::vector<Tensor>> value_and_grad_of(const TensorFunction& f,
                                                          const std::vector<Tensor>& x,
                                                          Site = Site::current());

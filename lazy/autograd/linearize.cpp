@@ -4,6 +4,7 @@
 
 #include "lazy/autograd/backwards.hpp"
 #include "lazy/autograd/directions.hpp"
+#include "lazy/autograd/planed.hpp"
 
 namespace lazy {
 using namespace detail;
@@ -11,7 +12,7 @@ using namespace detail;
 // The pullback is linear in its gradient u. So the derivative of <pullback(u), v> by u is the derivative of f
 // along v, whatever u is. The pullback is recorded once, at zeros, of which nothing is ever computed.
 struct LinearMap::Kept {
-  Handle u;
+  Planed u;
   std::vector<Tensor> x, pulled;  // the arguments; the pullback of u for each
   bool alone = false;             // nobody else differentiates by what is kept
 };
@@ -23,10 +24,11 @@ std::pair<Tensor, LinearMap> LinearMap::of(const char* op, const TensorFunction&
   const Handle& value = p.value.handle();
   kept->alone = p.alone();
   kept->x = x;
-  kept->u = separate_leaf(Operand(op, Arg(Tensor(constant(0, value->dtype, value->shape, value, s)), s)), s);
+  kept->u = Planed(value);
+  for (int i = 0; i < kept->u.count; ++i) kept->u.of[i] = separate_leaf(zeros_like(kept->u.of[i], s), s);
   {
     const enable_grad scope;
-    kept->pulled = p(Arg(Tensor(kept->u), s));
+    kept->pulled = p(Arg(Tensor(kept->u.value(s)), s));
   }
   LinearMap map;
   map.kept_ = kept;
@@ -52,13 +54,17 @@ Tensor LinearMap::operator()(const std::vector<Tensor>& v, Site s) const {
     const enable_grad scope;
     product = inner_product(kept_->pulled, v, s).handle();
   }
-  const Backwards back(product, std::span(&kept_->u, 1), s);
+  Planed along = kept_->u;
+  const Backwards back(product, along.all(), s);
   std::optional<no_grad> alone;
   if (kept_->alone && std::none_of(v.begin(), v.end(), [](const Tensor& t) { return t.requires_grad(); }))
     alone.emplace();
   Gradients all = back.run(constant(1, product->dtype, product->shape, product, s));
-  const Handle along = all.of(kept_->u);
-  return Tensor(along ? along : constant(0, kept_->u->dtype, kept_->u->shape, kept_->u, s));
+  for (int i = 0; i < along.count; ++i) {
+    const Handle of_plane = all.of(along.of[i]);
+    along.of[i] = of_plane ? of_plane : zeros_like(along.of[i], s);
+  }
+  return Tensor(along.value(s));
 }
 
 }  // namespace lazy

@@ -30,9 +30,9 @@ class LinearMap {
 };
 
 /// Calls f with the tensors, and returns the value and what its derivative does to directions: that of
-/// jvp(), without calling f again. DtypeError unless tensors and value are of floating point. Gradients go
-/// through both to what x and f depend on. What f computed on the way stays in memory as long as the map
-/// does.
+/// jvp(), without calling f again. DtypeError unless tensors and value are of floating point or complex.
+/// Gradients go through both to what x and f depend on. What f computed on the way stays in memory as long as
+/// the map does.
 std::pair<Tensor, LinearMap> linearize(const TensorFunction& f, const std::vector<Tensor>& x,
                                        Site = Site::current());
 

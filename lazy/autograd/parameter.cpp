@@ -6,8 +6,8 @@
 #include "lazy/autograd/addresses.hpp"
 #include "lazy/autograd/derivation.hpp"
 #include "lazy/autograd/parametrized.hpp"
+#include "lazy/autograd/planed.hpp"
 #include "lazy/core/build.hpp"
-#include "lazy/core/planes.hpp"
 #include "lazy/core/recipe.hpp"
 #include "lazy/core/unchanging.hpp"
 
@@ -54,20 +54,6 @@ namespace {
 
 /// Returns a value to which a leaf can be attached: one that nobody else has.
 Handle own_value(Handle h, const Site& s) { return h->attachment || h->handles() > 1 ? separate(h, s) : h; }
-
-/// Holds the values that have a variable's gradients: itself, or the planes of a complex one.
-struct Planed {
-  Handle of[2];
-  int count = 0;  // 0 of an empty handle
-
-  explicit Planed(const Handle& h) {
-    if (!h) return;
-    count = is_complex(h->dtype) ? 2 : 1;
-    of[0] = real_part(h);
-    if (count == 2) of[1] = plain_imaginary_plane(h);
-  }
-  Handle value(const Site& s) const { return count == 2 ? jit::complex(of[0], of[1], s) : of[0]; }
-};
 
 /// Reads a parameter by its parts.
 class Reading final : public Recipe {

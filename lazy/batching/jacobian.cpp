@@ -1,5 +1,6 @@
 #include "lazy/batching/jacobian.hpp"
 
+#include "lazy/autograd/planed.hpp"
 #include "lazy/batching/vmap.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/ops/recorder.hpp"
@@ -28,6 +29,12 @@ Tensor units(const Recorder& r, const Handle& like) {
 Handle value_of_argument(const char* name, const Tensor& x, const Site& s) {
   const Arg a(x, s);
   const Operand h(name, a);
+  if (is_complex(h->dtype))
+    fail<DtypeError>(
+        name,
+        std::string("an argument is of ") + name_of(h->dtype) +
+            ": by its real and its imaginary part there are two derivatives; take it by view_as_real(z)",
+        s);
   if (!is_float(h->dtype))
     fail<DtypeError>(
         name, std::string("an argument is of ") + name_of(h->dtype) + ": derivatives are of floating point",
@@ -42,9 +49,20 @@ Tensor by_rows(const char* name, const std::function<Tensor(const Tensor&)>& f, 
   const Pullback p = vjp(of_one(f), {x}, s);
   const Handle& y = p.value.handle();
   if (numel(y->shape) == 0) return r.tensor(r.filled(0, at->dtype, joined(y->shape, at->shape), at));
-  const auto row = [&](const Tensor& gradient) { return p(Arg(gradient, s))[0]; };
-  const Tensor rows = vmap(row, {.randomness = Randomness::same}, s)(units(r, y));
-  return r.tensor(r.reshape(rows.handle(), joined(y->shape, at->shape)));
+  // Of a complex value the real part's rows, then the imaginary part's.
+  const Planed parts(y);
+  const Tensor one = units(r, parts.of[0]);
+  const auto rows = [&](bool imaginary) {
+    const auto row = [&](const Tensor& u) {
+      if (parts.count == 1) return p(Arg(u, s))[0];
+      const Handle zeros = zeros_like(u.handle(), s);
+      const Handle g = imaginary ? complex(zeros, u.handle(), s) : complex(u.handle(), zeros, s);
+      return p(Arg(Tensor(g), s))[0];
+    };
+    const Tensor all = vmap(row, {.randomness = Randomness::same}, s)(one);
+    return r.reshape(all.handle(), joined(y->shape, at->shape));
+  };
+  return r.tensor(parts.count == 1 ? rows(false) : complex(rows(false), rows(true), s));
 }
 
 }  // namespace

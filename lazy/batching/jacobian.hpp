@@ -8,8 +8,8 @@
 namespace lazy {
 
 /// Returns the derivatives of f(x) by x, of shape (f(x)'s axes..., x's axes...), by one pass backwards
-/// for all elements of f(x). Gradients go through it to what x and f depend on. DtypeError unless x and f(x)
-/// are of floating point.
+/// for all elements of f(x). Gradients go through it to what x and f depend on. DtypeError unless x is of
+/// floating point and f(x) is, too, or complex.
 Tensor jacrev(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, Site = Site::current());
 inline Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x,
                        Site s = Site::current()) {

@@ -22,8 +22,8 @@ inline constexpr Device cpu{DeviceKind::cpu, 0};
 /// cuda:255, which no machine has.
 struct FirstCuda : Device {
   constexpr FirstCuda() : Device{DeviceKind::cuda, 0} {}
-  constexpr Device operator()(IntegerArg index) const {
-    return {DeviceKind::cuda, static_cast<uint8_t>(index < 0 || index > 255 ? 255 : index.value)};
+  constexpr Device operator()(IntegerArg number) const {
+    return {DeviceKind::cuda, static_cast<uint8_t>(number < 0 || number > 255 ? 255 : number.value)};
   }
 };
 inline constexpr FirstCuda cuda{};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lazy/core/arg.hpp"
+#include "support/shadowing.hpp"
 
 namespace lazy {
 
@@ -43,7 +44,9 @@ constexpr Slice slice() { return {none, none, none}; }
 /// Holds one entry of x(...). A tensor of integers holds positions, one of bool is a mask for as many axes as
 /// it has dimensions; a list of integers means the tensor with these elements.
 struct Index {
+  LAZY_SHADOWING_BEGIN
   enum class Kind : uint8_t { absent, integer, slice, all, ellipsis, newaxis, tensor, list };
+  LAZY_SHADOWING_END
   Kind kind = Kind::absent;
   int64_t value = 0;
   Slice range{none, none, none};

@@ -39,9 +39,9 @@ Tensor full(ShapeArg shape, T value, MaybeDType dtype = {}, MaybeDevice device =
 // The same of extents without braces: zeros(3, 4).
 #define LAZY_OF_EXTENTS(name)                                                                              \
   template <IntegerType B>                                                                                 \
-  Tensor name(ExtentArg a, B b, ExtentArg c = {}, ExtentArg d = {}, ExtentArg e = {}, ExtentArg f = {},    \
-              ExtentArg g = {}, ExtentArg h = {}) {                                                        \
-    return name(detail::extents({a, ExtentArg(b, a.site), c, d, e, f, g, h}), MaybeDType(), MaybeDevice(), \
+  Tensor name(ExtentArg a, B b, ExtentArg c = {}, ExtentArg d = {}, ExtentArg i = {}, ExtentArg j = {},    \
+              ExtentArg k = {}, ExtentArg l = {}) {                                                        \
+    return name(detail::extents({a, ExtentArg(b, a.site), c, d, i, j, k, l}), MaybeDType(), MaybeDevice(), \
                 a.site);                                                                                   \
   }
 LAZY_OF_EXTENTS(zeros)

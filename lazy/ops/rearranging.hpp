@@ -122,15 +122,15 @@ struct PadWidth {
   int64_t before = 0, after = 0;
   bool given = false;
   PadWidth() = default;
-  PadWidth(IntegerArg before, IntegerArg after) : before(before), after(after), given(true) {}
+  PadWidth(IntegerArg ahead, IntegerArg behind) : before(ahead), after(behind), given(true) {}
 };
 /// Takes a pair of widths for each of up to eight axes: `{{1, 1}, {0, 2}}`, or a vector. (Numbers alone are
 /// torch's, see Pads.)
 struct PadWidths {
   std::vector<std::pair<int64_t, int64_t>> values;
-  PadWidths(PadWidth a, PadWidth b = {}, PadWidth c = {}, PadWidth d = {}, PadWidth e = {}, PadWidth f = {},
-            PadWidth g = {}, PadWidth h = {}) {
-    for (const PadWidth& w : {a, b, c, d, e, f, g, h})
+  PadWidths(PadWidth a, PadWidth b = {}, PadWidth c = {}, PadWidth d = {}, PadWidth i = {}, PadWidth j = {},
+            PadWidth k = {}, PadWidth l = {}) {
+    for (const PadWidth& w : {a, b, c, d, i, j, k, l})
       if (w.given) values.emplace_back(w.before, w.after);
   }
   template <std::same_as<std::vector<std::pair<int64_t, int64_t>>> V>

@@ -99,9 +99,9 @@ LAZY_DRAW(dropout, (Arg x, double p = 0.5, bool training = true), std::move(x), 
 // Of extents without braces: rand(3, 4).
 #define LAZY_OF_EXTENTS(name)                                                                              \
   template <IntegerType B>                                                                                 \
-  Tensor name(ExtentArg a, B b, ExtentArg c = {}, ExtentArg d = {}, ExtentArg e = {}, ExtentArg f = {},    \
-              ExtentArg g = {}, ExtentArg h = {}) {                                                        \
-    return name(detail::extents({a, ExtentArg(b, a.site), c, d, e, f, g, h}), MaybeDType(), MaybeDevice(), \
+  Tensor name(ExtentArg a, B b, ExtentArg c = {}, ExtentArg d = {}, ExtentArg i = {}, ExtentArg j = {},    \
+              ExtentArg k = {}, ExtentArg l = {}) {                                                        \
+    return name(detail::extents({a, ExtentArg(b, a.site), c, d, i, j, k, l}), MaybeDType(), MaybeDevice(), \
                 a.site);                                                                                   \
   }
 LAZY_OF_EXTENTS(rand)

@@ -54,7 +54,7 @@ foreach(header ${LAZY_PUBLIC_HEADERS})
   endif()
 endforeach()
 file(WRITE ${WORK}/all.cpp "${all}int main() {}\n")
-run(${CXX} -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I${WORK}/prefix/include/lazy-jit ${WORK}/all.cpp)
+run(${CXX} -std=c++20 -Wall -Wextra -Wshadow -Werror -fsyntax-only -I${WORK}/prefix/include/lazy-jit ${WORK}/all.cpp)
 
 build(find_package -D CMAKE_BUILD_TYPE=${BUILD_TYPE})
 

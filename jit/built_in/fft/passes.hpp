@@ -10,6 +10,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "jit/built_in/fft/plan.hpp"
 
@@ -36,6 +37,27 @@ inline V load_lanes(const T* p) {
 template <class V, class T>
 inline void store_lanes(T* p, const V& v) {
   std::memcpy(p, &v, sizeof v);
+}
+
+/// Returns the numbers of two vectors in turn, beginning at number `from` of each.
+template <int from, class V, int... I>
+inline V in_turn_from(const V& a, const V& b, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(a, b, (from + I / 2 + I % 2 * static_cast<int>(sizeof...(I)))...);
+}
+/// Has `v` hold number 0 of each vector, then number 1 of each, and so on. R is a power of two.
+template <int R, int width, class V>
+inline void put_in_turn(V* v) {
+  if constexpr (R > 1) {
+    V even[R / 2], odd[R / 2];
+    for (int i = 0; i < R / 2; ++i) even[i] = v[2 * i], odd[i] = v[2 * i + 1];
+    put_in_turn<R / 2, width>(even);
+    put_in_turn<R / 2, width>(odd);
+    using Lanes = std::make_integer_sequence<int, width>;
+    for (int i = 0; i < R / 2; ++i) {
+      v[2 * i] = in_turn_from<0>(even[i], odd[i], Lanes());
+      v[2 * i + 1] = in_turn_from<width / 2>(even[i], odd[i], Lanes());
+    }
+  }
 }
 
 /// Holds a complex number, or one in each lane.
@@ -170,6 +192,22 @@ void pass_of_groups(const FftPlan<T>& plan, const typename FftPlan<T>::Pass& pas
     FftNumber<V> a[R];
     for (int j = 0; j < R; ++j) a[j] = {load_lanes<V>(r.re + p + m * j), load_lanes<V>(r.im + p + m * j)};
     butterfly(a);
+    if constexpr (width > 1 && (R & (R - 1)) == 0) {
+      V re[R], im[R];
+      for (int k = 0; k < R; ++k) {
+        const int64_t at = (k - 1) * m + p;
+        const FftNumber<V> y =
+            k == 0 ? a[0] : times(a[k], FftNumber<V>{load_lanes<V>(w_re + at), load_lanes<V>(w_im + at)});
+        re[k] = y.re, im[k] = y.im;
+      }
+      put_in_turn<R, width>(re);
+      put_in_turn<R, width>(im);
+      for (int k = 0; k < R; ++k) {
+        store_lanes(r.to_re + p * R + k * width, re[k]);
+        store_lanes(r.to_im + p * R + k * width, im[k]);
+      }
+      continue;
+    }
     T re[R][width], im[R][width];
     for (int k = 0; k < R; ++k) {
       const int64_t at = (k - 1) * m + p;

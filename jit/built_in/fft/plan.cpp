@@ -41,7 +41,7 @@ std::vector<int> factors_of(int64_t n, int largest) {
   const auto take = [&](int f) {
     while (n % f == 0) factors.push_back(f), n /= f;
   };
-  if (n % 8 == 0) factors.push_back(8), n /= 8;  // first: the next passes have eight numbers side by side
+  while (n % 8 == 0 && n != 16) factors.push_back(8), n /= 8;
   take(4);
   take(2);
   for (int f = 3; f <= largest; f += 2) take(f);

@@ -6,6 +6,7 @@
 // elementwise.hpp has relu, sigmoid, tanh and gelu.
 #pragma once
 #include "lazy/core/tensor.hpp"
+#include "support/shadowing.hpp"
 
 namespace lazy {
 
@@ -49,8 +50,10 @@ Tensor hardshrink(Arg x, double lambda = 0.5);
 /// Returns x where x > threshold, `value` elsewhere.
 Tensor threshold(Arg x, double threshold, double value);
 
+LAZY_SHADOWING_BEGIN
 /// Says how gelu is computed: by the error function, or x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
 enum class Approximate : uint8_t { none, tanh };
+LAZY_SHADOWING_END
 Tensor gelu(Arg x, Approximate approximate);
 
 }  // namespace lazy

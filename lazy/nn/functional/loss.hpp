@@ -10,12 +10,15 @@
 #include <functional>
 
 #include "lazy/core/tensor.hpp"
+#include "support/shadowing.hpp"
 
 namespace lazy {
 
+LAZY_SHADOWING_BEGIN
 /// Says what a loss returns: all its numbers, their mean (of none NaN), their sum, or (kl_div only) their sum
 /// divided by the extent of axis 0.
 enum class Reduction : uint8_t { none, mean, sum, batchmean };
+LAZY_SHADOWING_END
 
 Tensor mse_loss(Arg x, Arg target, Reduction reduction = Reduction::mean);  // (x - target)^2
 Tensor l1_loss(Arg x, Arg target, Reduction reduction = Reduction::mean);   // |x - target|

@@ -8,8 +8,10 @@
 #include "lazy/nn/modules/module.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/random/generator.hpp"
+#include "support/shadowing.hpp"
 
 namespace lazy::nn {
+LAZY_SHADOWING_BEGIN
 
 #define LAZY_ACTIVATION(Layer, function)                                    \
   struct Layer : Module {                                                   \
@@ -127,4 +129,5 @@ struct RReLU : Module {
   std::string extra_repr() const override;
 };
 
+LAZY_SHADOWING_END
 }  // namespace lazy::nn

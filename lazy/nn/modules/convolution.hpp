@@ -8,8 +8,10 @@
 #include "lazy/nn/functional/convolution.hpp"
 #include "lazy/nn/modules/module.hpp"
 #include "lazy/random/generator.hpp"
+#include "support/shadowing.hpp"
 
 namespace lazy::nn {
+LAZY_SHADOWING_BEGIN
 
 /// Holds one number for each spatial axis, or one for all.
 struct ConvLayerOptions {
@@ -74,4 +76,5 @@ using ConvTranspose1d = ConvTransposeNd<1>;
 using ConvTranspose2d = ConvTransposeNd<2>;
 using ConvTranspose3d = ConvTransposeNd<3>;
 
+LAZY_SHADOWING_END
 }  // namespace lazy::nn

@@ -2,8 +2,10 @@
 #pragma once
 #include "lazy/nn/functional/distance.hpp"
 #include "lazy/nn/modules/module.hpp"
+#include "support/shadowing.hpp"
 
 namespace lazy::nn {
+LAZY_SHADOWING_BEGIN
 
 /// Returns the cosine of the angle between vectors along an axis.
 struct CosineSimilarity : Module {
@@ -24,4 +26,5 @@ struct PairwiseDistance : Module {
   }
 };
 
+LAZY_SHADOWING_END
 }  // namespace lazy::nn

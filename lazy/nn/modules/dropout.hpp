@@ -4,8 +4,10 @@
 
 #include "lazy/nn/modules/module.hpp"
 #include "lazy/random/generator.hpp"
+#include "support/shadowing.hpp"
 
 namespace lazy::nn {
+LAZY_SHADOWING_BEGIN
 
 namespace detail {
 
@@ -59,4 +61,5 @@ struct FeatureAlphaDropout : detail::DropoutBase {
   Tensor forward(Arg x) const { return (*this)(std::move(x)); }
 };
 
+LAZY_SHADOWING_END
 }  // namespace lazy::nn

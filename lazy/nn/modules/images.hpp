@@ -5,8 +5,10 @@
 #include "lazy/nn/functional/folding.hpp"
 #include "lazy/nn/functional/resize.hpp"
 #include "lazy/nn/modules/module.hpp"
+#include "support/shadowing.hpp"
 
 namespace lazy::nn {
+LAZY_SHADOWING_BEGIN
 
 /// Resizes as interpolate() does.
 struct Upsample : Module {
@@ -72,4 +74,5 @@ struct Fold : Module {
   std::string extra_repr() const override;
 };
 
+LAZY_SHADOWING_END
 }  // namespace lazy::nn

@@ -5,8 +5,10 @@
 #pragma once
 #include "lazy/nn/functional/loss.hpp"
 #include "lazy/nn/modules/module.hpp"
+#include "support/shadowing.hpp"
 
 namespace lazy::nn {
+LAZY_SHADOWING_BEGIN
 
 // These compare two tensors and have no options.
 #define LAZY_LOSS(Name, function)                                  \
@@ -193,4 +195,5 @@ LAZY_LOSS(NLLLoss, nll_loss);
 LAZY_LOSS(CrossEntropyLoss, cross_entropy);
 #undef LAZY_LOSS
 
+LAZY_SHADOWING_END
 }  // namespace lazy::nn

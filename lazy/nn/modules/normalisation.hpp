@@ -6,8 +6,10 @@
 
 #include "lazy/nn/functional/normalisation.hpp"
 #include "lazy/nn/modules/module.hpp"
+#include "support/shadowing.hpp"
 
 namespace lazy::nn {
+LAZY_SHADOWING_BEGIN
 
 struct BatchNormLayerOptions {
   double eps = 1e-5;                     // added to variances
@@ -191,4 +193,5 @@ struct LocalResponseNorm : Module {
   std::string extra_repr() const override;
 };
 
+LAZY_SHADOWING_END
 }  // namespace lazy::nn

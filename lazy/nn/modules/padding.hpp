@@ -4,8 +4,10 @@
 
 #include "lazy/nn/functional/padding.hpp"
 #include "lazy/nn/modules/module.hpp"
+#include "support/shadowing.hpp"
 
 namespace lazy::nn {
+LAZY_SHADOWING_BEGIN
 
 namespace detail {
 
@@ -54,4 +56,5 @@ using ConstantPad1d = ConstantPadNd<1>;
 using ConstantPad2d = ConstantPadNd<2>;
 using ConstantPad3d = ConstantPadNd<3>;
 
+LAZY_SHADOWING_END
 }  // namespace lazy::nn

@@ -7,8 +7,10 @@
 
 #include "lazy/nn/functional/pooling.hpp"
 #include "lazy/nn/modules/module.hpp"
+#include "support/shadowing.hpp"
 
 namespace lazy::nn {
+LAZY_SHADOWING_BEGIN
 
 namespace detail {
 
@@ -127,4 +129,5 @@ using AdaptiveMaxPool1d = AdaptiveMaxPoolNd<1>;
 using AdaptiveMaxPool2d = AdaptiveMaxPoolNd<2>;
 using AdaptiveMaxPool3d = AdaptiveMaxPoolNd<3>;
 
+LAZY_SHADOWING_END
 }  // namespace lazy::nn
