@@ -139,8 +139,8 @@ BOOST_AUTO_TEST_CASE(checkpoints_and_own_derivatives) {
       y.backward(u);
       kept.backward(u);
       for (int i = 0; i < 2; ++i) {
-        BOOST_TEST(plain[i].grad().defined() == again[i].grad().defined());
         if (plain[i].grad().defined()) close(again[i].grad(), numbers(plain[i].grad()), 1e-15);
+        else close(again[i].grad(), {0, 0, 0}, 0);  // of an argument that f does not read
       }
     }
   Tensor z = from_span(first), r = tensor({1.0, 2.0, 3.0}, float64);
