@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <list>
 #include <memory>
 #include <span>
@@ -18,8 +19,9 @@
 
 namespace lazy::cpu_backend::fft {
 
-constinit const Level<float> kFloats{jit::calls::fft_scratch<float, 8>, jit::calls::fft_rows<float, 8>};
-constinit const Level<double> kDoubles{jit::calls::fft_scratch<double, 4>, jit::calls::fft_rows<double, 4>};
+constinit const Vectors kAvx2{{jit::calls::fft_scratch<float, 8>, jit::calls::fft_rows<float, 8>},
+                              {jit::calls::fft_scratch<double, 4>, jit::calls::fft_rows<double, 4>},
+                              "avx2"};
 
 }  // namespace lazy::cpu_backend::fft
 

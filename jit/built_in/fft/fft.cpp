@@ -52,7 +52,7 @@ void run_plain(const CallRun& r) {
     using T = decltype(zero);
     const FftRun<T> run(r, kind);
     std::vector<T> scratch(static_cast<size_t>(fft_scratch<T, 1>(run)));
-    fft_rows<T, 1>(run, 0, run.rows, scratch.data());
+    fft_rows<T, 1>(run, 0, run.rows, scratch.data(), fft_alone);
   });
 }
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#define LAZY_FFT_INLINE __attribute__((always_inline))
+
 namespace lazy::jit::calls {
 namespace {
 
@@ -18,35 +20,73 @@ struct FftVector<T, 1> {
 template <class T, int width>
 using FftLanes = typename FftVector<T, width>::type;
 
+/// Calls f(0) ... f(n - 1), each argument a type's constant. Arrays that are indexed so are registers; those
+/// that a loop indexes, even one that is unrolled later, g++ leaves in memory.
+template <int n, class F>
+LAZY_FFT_INLINE inline void each(F&& f) {
+  [&]<int... I>(std::integer_sequence<int, I...>) LAZY_FFT_INLINE {
+    (f(std::integral_constant<int, I>()), ...);
+  }
+  (std::make_integer_sequence<int, n>());
+}
+
 template <class V, class T>
-inline V load_lanes(const T* p) {
+LAZY_FFT_INLINE inline V load_lanes(const T* p) {
   V v;
   std::memcpy(&v, p, sizeof v);
   return v;
 }
 template <class V, class T>
-inline void store_lanes(T* p, const V& v) {
+LAZY_FFT_INLINE inline void store_lanes(T* p, const V& v) {
   std::memcpy(p, &v, sizeof v);
 }
 
-/// Returns numbers of two vectors in turn, beginning at number `from` of each.
-template <int from, class V, int... I>
-inline V alternated(const V& a, const V& b, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(a, b, (from + I / 2 + I % 2 * static_cast<int>(sizeof...(I)))...);
+/// Returns numbers of two vectors in turn, beginning at number `from` of each; within each `part` numbers of
+/// a vector.
+template <int from, int part, class V, int... I>
+LAZY_FFT_INLINE inline V alternated(const V& a, const V& b, std::integer_sequence<int, I...>) {
+  constexpr int all = sizeof...(I);
+  return __builtin_shufflevector(a, b, (I / part * part + from + I % part / 2 + I % 2 * all)...);
 }
-/// Has `v` hold number 0 of each of the R vectors, then number 1 of each, and so on. R is a power of two.
-template <int R, int width, class V>
-inline void put_in_turn(V* v) {
+/// Returns `part` numbers of a, from number `from` on, and as many of b.
+template <int from, int part, class V, int... I>
+LAZY_FFT_INLINE inline V joined(const V& a, const V& b, std::integer_sequence<int, I...>) {
+  constexpr int all = sizeof...(I);
+  return __builtin_shufflevector(a, b, (from + I % part + I / part * all)...);
+}
+
+template <int R, int width, int part, class V>
+LAZY_FFT_INLINE inline void put_parts_in_turn(V* v) {
   if constexpr (R > 1) {
     V even[R / 2], odd[R / 2];
-    for (int i = 0; i < R / 2; ++i) even[i] = v[2 * i], odd[i] = v[2 * i + 1];
-    put_in_turn<R / 2, width>(even);
-    put_in_turn<R / 2, width>(odd);
+    each<R / 2>([&](auto i) LAZY_FFT_INLINE { even[i] = v[2 * i], odd[i] = v[2 * i + 1]; });
+    put_parts_in_turn<R / 2, width, part>(even);
+    put_parts_in_turn<R / 2, width, part>(odd);
     using Lanes = std::make_integer_sequence<int, width>;
-    for (int i = 0; i < R / 2; ++i) {
-      v[2 * i] = alternated<0>(even[i], odd[i], Lanes());
-      v[2 * i + 1] = alternated<width / 2>(even[i], odd[i], Lanes());
-    }
+    each<R / 2>([&](auto i) LAZY_FFT_INLINE {
+      v[2 * i] = alternated<0, part>(even[i], odd[i], Lanes());
+      v[2 * i + 1] = alternated<part / 2, part>(even[i], odd[i], Lanes());
+    });
+  }
+}
+
+/// Has `v` hold number 0 of each of the R vectors, then number 1 of each, and so on. R is a power of two.
+template <int R, int width, class V>
+LAZY_FFT_INLINE inline void put_in_turn(V* v) {
+  if constexpr (R == 1 || width == 1) return;
+  else if constexpr (sizeof(V) ==
+                     32) {  // halves alone first: instructions that cross them are slower, or two
+    constexpr int half = width / 2;
+    put_parts_in_turn<R, width, half>(v);
+    V all[R];
+    using Lanes = std::make_integer_sequence<int, width>;
+    each<R / 2>([&](auto i) LAZY_FFT_INLINE {
+      all[i] = joined<0, half>(v[2 * i], v[2 * i + 1], Lanes());
+      all[R / 2 + i] = joined<half, half>(v[2 * i], v[2 * i + 1], Lanes());
+    });
+    each<R>([&](auto i) LAZY_FFT_INLINE { v[i] = all[i]; });
+  } else {
+    put_parts_in_turn<R, width, width>(v);
   }
 }
 

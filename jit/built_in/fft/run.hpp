@@ -48,9 +48,9 @@ int64_t fft_scratch(const FftRun<T>& run) {
 /// Transforms rows [first, last). Which rows are done together goes by the shape alone: `first` is a multiple
 /// of `width`.
 template <class T, int width>
-void fft_rows(const FftRun<T>& run, int64_t first, int64_t last, T* scratch) {
+void fft_rows(const FftRun<T>& run, int64_t first, int64_t last, T* scratch, FftShare share) {
   if (first >= last) return;
-  const FftTransforms<T, width> t{*run.plan, run.re, run.im, run.to_re, run.to_im};
+  const FftTransforms<T, width> t{*run.plan, run.re, run.im, run.to_re, run.to_im, share};
   switch (run.kind) {
     case FftKind::complex: return t.complex_rows(first, last, t.takes_lanes(*run.plan, run.rows), scratch);
     case FftKind::real: return t.real_rows(first, last, scratch);

@@ -1,7 +1,7 @@
 // Transforms the rows of a call: complex ones, real ones to half a spectrum, and back. In an unnamed
 // namespace, as passes.hpp.
 #pragma once
-#include "jit/built_in/fft/passes.hpp"
+#include "jit/built_in/fft/rows.hpp"
 
 namespace lazy::jit::calls {
 namespace {
@@ -11,6 +11,7 @@ struct FftTransforms {
   const FftPlan<T>& plan;
   const T *re, *im;  // the source's rows; of real numbers `re`
   T *to_re, *to_im;  // the result's rows; of real numbers `to_re`. Null: nobody reads them
+  FftShare share;    // of a long row
 
   int64_t bins() const { return plan.length / 2 + 1; }
   /// Rows side by side in vectors, for lengths that vectors don't divide.
@@ -31,7 +32,7 @@ struct FftTransforms {
       for (int64_t row = first; row < last; ++row) {
         T *const y_re = to_re ? to_re + row * n : scratch, *const y_im =
                                                                to_im ? to_im + row * n : scratch + n;
-        fft_of_rows<T, width>(plan, 1, re + row * n, im + row * n, y_re, y_im, scratch + 2 * n);
+        fft_of_row<T, width>(plan, re + row * n, im + row * n, y_re, y_im, scratch + 2 * n, share);
       }
       return;
     }
@@ -44,7 +45,7 @@ struct FftTransforms {
         for (int64_t i = 0; i < n; ++i)
           a_re[i * width + l] = re[from + i], a_im[i * width + l] = im[from + i];
       }
-      fft_of_rows<T, width>(plan, width, a_re, a_im, b_re, b_im, b_im + all);
+      fft_by_passes<T, width>(plan, width, a_re, a_im, width, b_re, b_im, width, b_im + all);
       for (int64_t l = 0; l < some; ++l) {
         if (to_re)
           for (int64_t i = 0; i < n; ++i) to_re[(row + l) * n + i] = b_re[i * width + l];
@@ -64,15 +65,17 @@ struct FftTransforms {
       T *const y_re = to_re ? to_re + row * bins() : a_re, *const y_im = to_im ? to_im + row * bins() : a_im;
       if (!plan.half) {
         std::fill(a_im, a_im + n, T{});
-        fft_of_rows<T, width>(plan, 1, x, a_im, b_re, b_im, b_im + n + 1);
+        fft_of_row<T, width>(plan, x, a_im, b_re, b_im, b_im + n + 1, share);
         std::copy(b_re, b_re + bins(), y_re);
         std::copy(b_im, b_im + bins(), y_im);
         if (n > 0) y_im[0] = 0;
         continue;
       }
+#pragma GCC ivdep
       for (int64_t i = 0; i < m; ++i) a_re[i] = x[2 * i], a_im[i] = x[2 * i + 1];
-      fft_of_rows<T, width>(*plan.half, 1, a_re, a_im, b_re, b_im, b_im + n + 1);
+      fft_of_row<T, width>(*plan.half, a_re, a_im, b_re, b_im, b_im + n + 1, share);
       const T *const w_re = plan.chirp_re.data(), *const w_im = plan.chirp_im.data();
+#pragma GCC ivdep
       for (int64_t k = 1; k < m; ++k) {
         const T even_re = b_re[k] + b_re[m - k], even_im = b_im[k] - b_im[m - k];
         const T odd_re = b_im[k] + b_im[m - k], odd_im = b_re[m - k] - b_re[k];
@@ -100,11 +103,12 @@ struct FftTransforms {
           a_im[k] = x_im[k], a_im[n - k] = -x_im[k];
         }
         // Back: real and imaginary parts exchanged.
-        fft_of_rows<T, width>(plan, 1, a_im, a_re, b_im, y, b_im + n + 1);
+        fft_of_row<T, width>(plan, a_im, a_re, b_im, y, b_im + n + 1, share);
         continue;
       }
       const T *const w_re = plan.chirp_re.data(), *const w_im = plan.chirp_im.data();
       a_re[0] = x_re[0] + x_re[m], a_im[0] = x_re[0] - x_re[m];
+#pragma GCC ivdep
       for (int64_t k = 1; k < m; ++k) {
         const T even_re = x_re[k] + x_re[m - k], even_im = x_im[k] - x_im[m - k];
         const T odd_re = x_re[k] - x_re[m - k], odd_im = x_im[k] + x_im[m - k];
@@ -112,7 +116,8 @@ struct FftTransforms {
         a_re[k] = even_re - (odd_im * w_re[k] - odd_re * w_im[k]);
         a_im[k] = even_im + (odd_re * w_re[k] + odd_im * w_im[k]);
       }
-      fft_of_rows<T, width>(*plan.half, 1, a_im, a_re, b_im, b_re, b_im + n + 1);
+      fft_of_row<T, width>(*plan.half, a_im, a_re, b_im, b_re, b_im + n + 1, share);
+#pragma GCC ivdep
       for (int64_t i = 0; i < m; ++i) y[2 * i] = b_re[i], y[2 * i + 1] = b_im[i];
     }
   }
