@@ -155,7 +155,7 @@ Handle Batching::multiply(const Recorded& r) const {
 }
 
 bool Batching::wants_ops(const jit::CallSpec& spec, std::span<const Handle* const> operands) {
-  return spec.definition().expand && any(operands);
+  return spec.definition().expand && any(operands) && !stays_whole(spec, *operands[0]);
 }
 
 void Batching::recorded_call(const RecordedCall& r) {

@@ -1,9 +1,11 @@
 #include "lazy/batching/larger_batch.hpp"
 
+#include "jit/backend/registry.hpp"
 #include "jit/built_in/nn/recurrent.hpp"
 #include "jit/built_in/nn/varlen_attention.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/operands.hpp"
+#include "lazy/nn/functional/varlen_intention.hpp"
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/rearranging.hpp"
 #include "lazy/ops/running.hpp"
@@ -124,10 +126,17 @@ std::vector<Handle> attention(const Merged& m) {
 
 }  // namespace
 
+bool stays_whole(const jit::CallSpec& spec, const Handle& operand) {
+  const jit::CallDefinition* const d = varlen_call_of(spec);
+  return d && jit::runs_here(jit::backend_of(operand->device, operand->site),
+                             jit::intern_call(*d, spec.as<VarlenAttributes>()));
+}
+
 std::vector<Handle> as_larger_batch(const RecordedCall& call, const std::vector<Handle>& batches,
                                     int64_t samples) {
   namespace c = jit::calls;
-  const jit::CallDefinition* const d = &call.spec.definition();
+  const jit::CallDefinition* const intended = varlen_call_of(call.spec);
+  const jit::CallDefinition* const d = intended ? intended : &call.spec.definition();
   const Merged m(call, batches, samples);
   if (samples == 0) return {};
   if (d == &c::kRecurrent || d == &c::kRecurrentBackward) return recurrent(m);

@@ -7,6 +7,10 @@
 
 namespace lazy::detail {
 
+/// True for an intention that is recorded as one of a larger batch, not expanded for a sample: it has the
+/// derivative. `operand` says on which device.
+bool stays_whole(const jit::CallSpec&, const Handle& operand);
+
 /// Records the call of so many samples at once: a recurrent layer's with more sequences to a step, an
 /// attention's with more sequences behind one another. `batches` are those of its operands, empty for one
 /// that is the same for each sample. Returns the batches of its outputs; nothing for another call, or where

@@ -9,6 +9,7 @@
 #include "lazy/core/operands.hpp"
 #include "lazy/core/policy.hpp"
 #include "lazy/indexing/gathering.hpp"
+#include "lazy/nn/functional/varlen_intention.hpp"
 #include "lazy/ops/float8.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "support/float_mode.hpp"
@@ -336,6 +337,12 @@ Ragged scaled_dot_product_attention(const Ragged& query, const PagedKeys& keys, 
                                     Site s) {
   return attend(query, {keys.keys, keys.values, keys.lengths, keys.table, keys.key_scales, keys.value_scales},
                 o, s);
+}
+
+const jit::CallDefinition* detail::varlen_call_of(const jit::CallSpec& spec) {
+  if (&spec.definition() == &kVarlenIntention) return &jit::calls::kVarlenAttention;
+  if (&spec.definition() == &kVarlenGradients) return &jit::calls::kVarlenAttentionBackward;
+  return nullptr;
 }
 
 }  // namespace lazy
