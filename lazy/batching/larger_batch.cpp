@@ -5,7 +5,6 @@
 #include "jit/built_in/nn/varlen_attention.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/operands.hpp"
-#include "lazy/nn/functional/varlen_intention.hpp"
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/rearranging.hpp"
 #include "lazy/ops/running.hpp"
@@ -104,6 +103,15 @@ Handle offsets_of_all(const Merged& m, size_t operand) {
   return concat({start, ends}, 0, s).handle();
 }
 
+/// Returns the call that attention over sequences, or its gradients, is, or that its intention stands for;
+/// null for any other.
+const jit::CallDefinition* attention_call(const jit::CallSpec& spec) {
+  namespace c = jit::calls;
+  const auto infer = spec.definition().infer;
+  if (infer == c::infer_varlen_attention) return &c::kVarlenAttention;
+  return infer == c::infer_varlen_attention_backward ? &c::kVarlenAttentionBackward : nullptr;
+}
+
 std::vector<Handle> attention(const Merged& m) {
   const auto how = m.call().spec.as<VarlenAttributes>();
   constexpr size_t kK = 1, kV = 2, kFactor = 3, kOffsets = 4, kKeyOffsets = 5, kExtra = 6;
@@ -127,7 +135,7 @@ std::vector<Handle> attention(const Merged& m) {
 }  // namespace
 
 bool stays_whole(const jit::CallSpec& spec, const Handle& operand) {
-  const jit::CallDefinition* const d = varlen_call_of(spec);
+  const jit::CallDefinition* const d = attention_call(spec);
   return d && jit::runs_here(jit::backend_of(operand->device, operand->site),
                              jit::intern_call(*d, spec.as<VarlenAttributes>()));
 }
@@ -135,12 +143,11 @@ bool stays_whole(const jit::CallSpec& spec, const Handle& operand) {
 std::vector<Handle> as_larger_batch(const RecordedCall& call, const std::vector<Handle>& batches,
                                     int64_t samples) {
   namespace c = jit::calls;
-  const jit::CallDefinition* const intended = varlen_call_of(call.spec);
-  const jit::CallDefinition* const d = intended ? intended : &call.spec.definition();
+  const jit::CallDefinition* const d = &call.spec.definition();
   const Merged m(call, batches, samples);
   if (samples == 0) return {};
   if (d == &c::kRecurrent || d == &c::kRecurrentBackward) return recurrent(m);
-  if (d == &c::kVarlenAttention || d == &c::kVarlenAttentionBackward) return attention(m);
+  if (attention_call(call.spec)) return attention(m);
   return {};
 }
 

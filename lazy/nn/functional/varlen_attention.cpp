@@ -9,7 +9,6 @@
 #include "lazy/core/operands.hpp"
 #include "lazy/core/policy.hpp"
 #include "lazy/indexing/gathering.hpp"
-#include "lazy/nn/functional/varlen_intention.hpp"
 #include "lazy/ops/float8.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "support/float_mode.hpp"
@@ -208,13 +207,11 @@ std::vector<Handle> varlen_second_derivatives(const jit::CallGradients& d) {
   });
 }
 
-constinit const jit::CallDefinition kVarlenGradients{
-    .name = "scaled_dot_product_attention.varlen_gradient",
-    .traits = jit::call_trait::kNoThrow,
-    .infer = [](const jit::CallSpec& spec,
-                std::span<const jit::Meta> o) { return jit::calls::kVarlenAttentionBackward.infer(spec, o); },
-    .expand = expand_varlen_gradients,
-    .vjp = varlen_second_derivatives};
+constinit const jit::CallDefinition kVarlenGradients{.name = "scaled_dot_product_attention.varlen_gradient",
+                                                     .traits = jit::call_trait::kNoThrow,
+                                                     .infer = jit::calls::infer_varlen_attention_backward,
+                                                     .expand = expand_varlen_gradients,
+                                                     .vjp = varlen_second_derivatives};
 
 std::vector<Handle> varlen_derivatives(const jit::CallGradients& d) {
   const auto how = d.spec.as<VarlenAttributes>();
@@ -230,13 +227,11 @@ std::vector<Handle> varlen_derivatives(const jit::CallGradients& d) {
   return all;
 }
 
-constinit const jit::CallDefinition kVarlenIntention{
-    .name = "scaled_dot_product_attention.varlen",
-    .traits = jit::call_trait::kNoThrow,
-    .infer = [](const jit::CallSpec& spec,
-                std::span<const jit::Meta> o) { return jit::calls::kVarlenAttention.infer(spec, o); },
-    .expand = expand_varlen,
-    .vjp = varlen_derivatives};
+constinit const jit::CallDefinition kVarlenIntention{.name = "scaled_dot_product_attention.varlen",
+                                                     .traits = jit::call_trait::kNoThrow,
+                                                     .infer = jit::calls::infer_varlen_attention,
+                                                     .expand = expand_varlen,
+                                                     .vjp = varlen_derivatives};
 
 /// Names what the keys and values of an attention are.
 struct Attended {
@@ -337,12 +332,6 @@ Ragged scaled_dot_product_attention(const Ragged& query, const PagedKeys& keys, 
                                     Site s) {
   return attend(query, {keys.keys, keys.values, keys.lengths, keys.table, keys.key_scales, keys.value_scales},
                 o, s);
-}
-
-const jit::CallDefinition* detail::varlen_call_of(const jit::CallSpec& spec) {
-  if (&spec.definition() == &kVarlenIntention) return &jit::calls::kVarlenAttention;
-  if (&spec.definition() == &kVarlenGradients) return &jit::calls::kVarlenAttentionBackward;
-  return nullptr;
 }
 
 }  // namespace lazy
