@@ -208,6 +208,7 @@ void Backwards::pair(std::vector<End>& ends) {
   for (size_t i = 0; i < ends.size(); ++i) {
     const PairHooks* const p = ends[i].leaf->pair().get();
     if (!p) continue;
+    ends[i].pair = ends[i].leaf->pair();
     const auto [place, is_new] = earlier.emplace(p, i);
     if (!is_new) ends[i].other = std::make_unique<End>(std::move(ends[place->second]));
     place->second = i;
@@ -235,7 +236,7 @@ Handle Backwards::sum_of(const End& end, Gradients& gradients) {
 }
 
 void Backwards::reach(const End& end, Gradients& gradients, const Reached& reached) {
-  const std::shared_ptr<PairHooks> pair = end.leaf->pair();
+  const PairHooks* const pair = end.pair.get();
   if (!pair) {
     Part alone{*end.leaf, end.values.front(), sum_of(end, gradients)};
     return reached({&alone, 1});

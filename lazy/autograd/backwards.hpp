@@ -53,10 +53,11 @@ class Backwards {
   };
   /// Holds a leaf of the boundary.
   struct End {
-    std::unique_ptr<Leaf, Release> leaf;  // a hook may end the mark
-    std::vector<Handle> values;           // those of the boundary that have it
-    size_t after = 0;                     // so many derivations have been gone through then
-    std::unique_ptr<End> other = {};      // of the other plane, if the variable has hooks; null: it is gone
+    std::unique_ptr<Leaf, Release> leaf;   // a hook may end the mark
+    std::vector<Handle> values;            // those of the boundary that have it
+    size_t after = 0;                      // so many derivations have been gone through then
+    std::shared_ptr<PairHooks> pair = {};  // of a complex variable that has hooks when the pass begins
+    std::unique_ptr<End> other = {};       // of its other plane; null: it is gone
   };
   /// Returns the leaves in the order in which they are reached.
   std::vector<End> ends() const;
