@@ -26,7 +26,7 @@ void make_folder_of(const std::string& path) {
 
 void write_picture(const std::string& path, const Tensor& picture) {
   make_folder_of(path);
-  write_png(path, astype(clip(picture, 0, 1) * 255 + 0.5, uint8));
+  imwrite(path, picture);
 }
 
 }  // namespace demo

@@ -14,6 +14,7 @@
 #include "backends/cuda/api/nccl.hpp"
 #include "backends/cuda/code.hpp"
 #include "backends/cuda/emitter/fold_module.hpp"
+#include "support/arithmetic.hpp"
 #include "support/error.hpp"
 
 namespace lazy::cuda_backend {
@@ -148,7 +149,7 @@ class NcclCarrier final : public jit::Carrier {
     FoldWords words{api::device_pointer(values), api::device_pointer(to), static_cast<uint64_t>(count),
                     static_cast<uint64_t>(n)};
     void* params[] = {&words};
-    const auto blocks = static_cast<unsigned>((n + kFoldThreads - 1) / kFoldThreads);
+    const auto blocks = static_cast<unsigned>(divide_up(n, kFoldThreads));
     gpu_.check(gpu_.driver.launch(f, blocks, 1, 1, kFoldThreads, 1, 1, 0, stream_, params, nullptr),
                "cuLaunchKernel");
   }

@@ -17,8 +17,8 @@
 namespace lazy::jit {
 namespace {
 
-using Place = std::pair<std::string_view, uint32_t>;  // file and line
-Place place_of(const Site& s) { return {s.file_name(), s.line()}; }
+using Line = std::pair<std::string_view, uint32_t>;  // file and line
+Line line_of(const Site& s) { return {s.file_name(), s.line()}; }
 
 constexpr uint64_t kFirstPair = 8, kLastPair = 1024;  // runs of the first look and of the last
 constexpr uint64_t kVerdictOnPair = 32;               // runs from which on a hint may be given
@@ -89,8 +89,8 @@ struct Maker {
 };
 struct LateKnown {
   Followers followers;
-  std::map<Place, Maker> makers;     // by the line that records what the flush makes
-  std::map<Place, uint32_t> chains;  // how often a flush at the line had a late chain
+  std::map<Line, Maker> makers;     // by the line that records what the flush makes
+  std::map<Line, uint32_t> chains;  // how often a flush at the line had a late chain
 };
 constexpr size_t kMostLate = 4096;                 // entries of each
 constinit LateKnown* late_values_known = nullptr;  // never destroyed: tensors may outlive static destruction
@@ -137,7 +137,7 @@ void note_makers(const Reviewed& r) {
   auto& makers = late_known(hold).makers;
   for (uint32_t v = 0; v < r.captured.values.size() && makers.size() < kMostLate; ++v) {
     const Node& n = *r.captured.values[v];
-    if (r.captured.is_output(v) && n.site.line() != 0) makers[place_of(n.site)] = {r.cause, r.site};
+    if (r.captured.is_output(v) && n.site.line() != 0) makers[line_of(n.site)] = {r.cause, r.site};
   }
 }
 
@@ -148,13 +148,13 @@ constexpr size_t kMostKeys = 8;      // kinds of values whose chains are followe
 constexpr uint32_t kOftenLate = 3;   // flushes with such a chain before a hint
 
 /// Returns the line whose values most steps read: made before, and held by nobody any more.
-bool maker_of_inputs(const CapturedGraph& f, const LateKnown& s, Maker& maker, Place& made_at) {
-  std::map<Place, uint32_t> made;
+bool maker_of_inputs(const CapturedGraph& f, const LateKnown& s, Maker& maker, Line& made_at) {
+  std::map<Line, uint32_t> made;
   for (size_t v = 0; v < f.values.size(); ++v) {
     const Node& n = *f.values[v];
     if (!f.pending[v] && n.ready() && n.op != Op::input && !is_source(n.op) && n.handles() == 0 &&
         n.site.line() != 0)
-      ++made[place_of(n.site)];
+      ++made[line_of(n.site)];
   }
   uint32_t most = kManySteps - 1;
   for (const auto& [line, times] : made) {
@@ -183,12 +183,12 @@ uint32_t longest_chain(const CapturedGraph& f, const Numbers& numbers, const Nod
 
 /// Returns the lines of the chains, and how many steps the longest has.
 std::vector<Site> chains_in(const CapturedGraph& f, uint32_t& steps) {
-  std::map<std::pair<Place, Op>, std::pair<uint32_t, const Node*>> kinds;
+  std::map<std::pair<Line, Op>, std::pair<uint32_t, const Node*>> kinds;
   for (size_t v = 0; v < f.values.size(); ++v) {
     const Node& n = *f.values[v];
     if (!f.pending[v] || kind_of(n.op) != OpKind::pointwise || n.op == Op::cast || n.site.line() == 0)
       continue;
-    auto& [times, first] = kinds[{place_of(n.site), n.op}];
+    auto& [times, first] = kinds[{line_of(n.site), n.op}];
     ++times, first = &n;
   }
   std::vector<Site> lines;
@@ -200,7 +200,7 @@ std::vector<Site> chains_in(const CapturedGraph& f, uint32_t& steps) {
     const uint32_t longest = longest_chain(f, numbers, *of.second, depth);
     if (longest < kManySteps) continue;
     steps = std::max(steps, longest);
-    if (lines.empty() || place_of(lines.back()) != kind.first) lines.push_back(of.second->site);
+    if (lines.empty() || line_of(lines.back()) != kind.first) lines.push_back(of.second->site);
   }
   return lines;
 }
@@ -217,7 +217,7 @@ bool is_late_chain(const Site& site, const CapturedGraph& f) {
   if (site.line() == 0 || f.values.size() < 2 * kManySteps || config::get().hints == config::Hints::off)
     return false;
   Maker maker;
-  Place made_at;
+  Line made_at;
   {
     const Hold hold(late_mutex);
     if (!maker_of_inputs(f, late_known(hold), maker, made_at)) return false;
@@ -232,7 +232,7 @@ bool is_late_chain(const Site& site, const CapturedGraph& f) {
     const Hold hold(late_mutex);
     LateKnown& s = late_known(hold);
     if (s.chains.size() >= kMostLate) return false;
-    times = ++s.chains[place_of(site)];
+    times = ++s.chains[line_of(site)];
   }
   if (times != kOftenLate) return true;
   std::vector<std::string> at;

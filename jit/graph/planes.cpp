@@ -1,5 +1,7 @@
 #include "jit/graph/planes.hpp"
 
+#include <utility>
+
 #include "jit/graph/recording.hpp"
 
 namespace lazy::jit {
@@ -22,6 +24,14 @@ Handle complex(const Handle& re, const Handle& im, const Site& site) {
     fetch_add(h->counts, Counted::kHandle, std::memory_order_relaxed);
   }
   return pair;
+}
+
+void replace_planes(const Handle& pair, const Handle& re, const Handle& im) {
+  int which = 0;
+  for (const Handle& h : {re, im}) {
+    fetch_add(h->counts, Counted::kHandle, std::memory_order_relaxed);
+    Handle::adopt(std::exchange(pair->operand[which++], h.get()));
+  }
 }
 
 Handle real_plane(const Handle& pair) { return plane(pair, 0); }

@@ -11,5 +11,7 @@ Handle complex(const Handle& re, const Handle& im, const Site&);
 /// Return the planes of a complex value.
 Handle real_plane(const Handle& complex);
 Handle imaginary_plane(const Handle& complex);
+/// Gives a complex value other planes, which have the same numbers. No other thread reads it meanwhile.
+void replace_planes(const Handle& complex, const Handle& re, const Handle& im);
 
 }  // namespace lazy::jit

@@ -28,26 +28,37 @@ class Adding {
       l->release();
     }
   }
-  void add(Leaf& l, const Handle& value, Handle more, const Site& s) {
-    Leaf::Added a = l.add_gradient(std::move(more), s);
-    if (l.after.empty()) {
-      l.add_reference();
-      added_.emplace_back(&l, std::move(a));
-    } else {
-      a = {};  // the hook may be the last to hold it
-      tell(l, value);
+  /// Adds to a leaf, or to both of a complex variable's.
+  void add(std::span<Backwards::Part> parts, const Site& s) {
+    const std::vector<LeafHook> hooks = hooks_of(parts);  // one may register others
+    for (Backwards::Part& p : parts) {
+      Handle more = std::move(p.gradient);
+      if (more) more = in_format_of(p.value, std::move(more), s);
+      else if (!p.leaf.gradient()) more = zeros_like(p.value, s);
+      else continue;
+      Leaf::Added a = p.leaf.add_gradient(std::move(more), s);
+      if (!hooks.empty()) continue;  // one may be the last to hold it
+      p.leaf.add_reference();
+      added_.emplace_back(&p.leaf, std::move(a));
     }
-  }
-  /// Calls the leaf's hooks.
-  static void tell(const Leaf& l, const Handle& value) {
-    const std::vector<LeafHook> hooks = l.after;  // one may register others
+    if (hooks.empty()) return;
+    const Tensor variable(parts.size() == 2
+                              ? jit::complex(parts[0].value, parts[1].value, parts[0].value->site)
+                              : parts[0].value);
     const jit::Purpose none(nullptr);
-    for (const LeafHook& hook : hooks) hook(Tensor(value));
+    for (const LeafHook& hook : hooks) hook(variable);
   }
   /// Says that the pass came to its end.
   void keep() noexcept { whole_ = true; }
 
  private:
+  /// Returns what is to be called after the sum. Nothing of a complex variable that nobody has any more.
+  static std::vector<LeafHook> hooks_of(std::span<const Backwards::Part> parts) {
+    const Leaf& l = parts[0].leaf;
+    if (!l.pair()) return l.after;
+    return parts.size() == 2 ? l.pair()->after : std::vector<LeafHook>();
+  }
+
   std::vector<std::pair<Leaf*, Leaf::Added>> added_;
   bool whole_ = false;
 };
@@ -94,10 +105,10 @@ Tensor& Tensor::requires_grad_(bool on, Site s) & {
 
 bool Tensor::requires_grad(Site s) const {
   (void)node("requires_grad", s);
-  const Recipe* const r = recipe(handle_);
+  if (const Recipe* const r = recipe(handle_)) return r->requires_grad();
   if (lazy::is_complex(handle_->dtype))
     return is_tracked(jit::real_plane(handle_)) || is_tracked(jit::imaginary_plane(handle_));
-  return r ? r->requires_grad() : is_tracked(handle_);
+  return is_tracked(handle_);
 }
 
 void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_graph, Site s) const {
@@ -125,12 +136,8 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
   Backwards all(values.all(), {}, s);
   std::optional<no_grad> alone;
   if (!create_graph) alone.emplace();
-  Adding adding(all.boundary().size());
-  all.run(Planed(g).all(), [&](Leaf& l, const Handle& h, Handle more) {
-    if (more) adding.add(l, h, in_format_of(h, std::move(more), s), s);
-    else if (!l.gradient()) adding.add(l, h, zeros_like(h, s), s);
-    else adding.tell(l, h);
-  });
+  Adding adding(2 * all.boundary().size());
+  all.run(Planed(g).all(), [&](std::span<Backwards::Part> parts) { adding.add(parts, s); });
   adding.keep();
   if (!retain_graph && !create_graph) all.spend();
 }
@@ -171,23 +178,54 @@ Tensor stop_gradient(Arg x) {
   return Tensor(h->attachment || h->underived ? separate(h, s) : h);
 }
 
+namespace {
+
+[[noreturn]] void fail_untracked(const char* name, const Site& s) {
+  fail<Error>(name, "the value does not require a gradient", s);
+}
+
+/// Adds a hook of a complex value. One that is computed gets planes of its own, which nothing else reads:
+/// what comes to them comes to the value.
+void hook_planes(const Handle& h, std::function<Tensor(const Tensor&)> f, const Site& s) {
+  const Planed planes(h);
+  Leaf *const re = leaf(planes.of[0]), *const im = leaf(planes.of[1]);
+  if (re && im) {
+    Leaf::pair_of(*re, *im).hooks.push_back(std::move(f));
+    return;
+  }
+  if (!is_tracked(planes.of[0]) && !is_tracked(planes.of[1])) fail_untracked("register_hook", s);
+  Derivation* d = derivation(planes.of[0]);
+  if (!d || d != derivation(planes.of[1]) || !std::holds_alternative<Pairing>(d->recorded.what)) {
+    const Handle own[] = {separate(planes.of[0], s), separate(planes.of[1], s)};
+    d = Derivation::attach({Pairing(), {planes.of[0], planes.of[1]}, {}, s}, own);
+    jit::replace_planes(h, own[0], own[1]);
+  }
+  d->add_hook({}, std::move(f));
+}
+
+}  // namespace
+
 void register_hook(const Tensor& x, std::function<Tensor(const Tensor&)> f, Site s) {
   const Arg a(x, s);
   const Operand h("register_hook", a);
-  if (!is_tracked(h)) fail<Error>("register_hook", "the value does not require a gradient", s);
-  static_cast<Tracked*>(h->attachment)->hooks.push_back(std::move(f));
+  if (is_complex(h->dtype)) return hook_planes(h, std::move(f), s);
+  if (!is_tracked(h)) fail_untracked("register_hook", s);
+  if (Leaf* const l = leaf(h)) l->hooks.push_back(std::move(f));
+  else derivation(h)->add_hook(h, std::move(f));
 }
 
 void register_post_accumulate_grad_hook(const Tensor& x, std::function<void(Tensor)> f, Site s) {
   const Arg a(x, s);
   const Operand h("register_post_accumulate_grad_hook", a);
-  Leaf* const l = leaf(h);
-  if (!l)
+  const Planed planes(h);
+  Leaf *const l = leaf(planes.of[0]), *const im = leaf(planes.of[1]);
+  if (!l || (planes.count == 2 && !im)) {
+    if (!is_tracked(planes.of[0]) && !is_tracked(planes.of[1]))
+      fail_untracked("register_post_accumulate_grad_hook", s);
     fail<Error>("register_post_accumulate_grad_hook",
-                is_tracked(h) ? "the value is computed from others: only a marked one has a gradient"
-                              : "the value does not require a gradient",
-                s);
-  l->after.push_back(std::move(f));
+                "the value is computed from others: only a marked one has a gradient", s);
+  }
+  (planes.count == 2 ? Leaf::pair_of(*l, *im).after : l->after).push_back(std::move(f));
 }
 
 no_grad::no_grad() noexcept { ++gradients_paused; }

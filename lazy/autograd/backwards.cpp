@@ -5,6 +5,7 @@
 
 #include "jit/calls/call.hpp"
 #include "lazy/autograd/backward.hpp"
+#include "lazy/autograd/planed.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/policy.hpp"
 
@@ -20,9 +21,8 @@ void check_gradient(const char* name, const Handle& gradient, const Handle& valu
 
 namespace {
 
-/// Returns the gradient as the hooks want it.
-Handle hooked(const Tracked& t, Handle gradient, const Handle& value, const Site& s) {
-  const std::vector<Hook> hooks = t.hooks;  // one may register others
+/// Returns the gradient as the hooks want it; copies of them, for one may register others.
+Handle hooked(const std::vector<Hook> hooks, Handle gradient, const Handle& value, const Site& s) {
   for (const Hook& hook : hooks) {
     const Tensor changed = hook(Tensor(gradient));
     if (!changed.defined()) continue;
@@ -31,6 +31,37 @@ Handle hooked(const Tracked& t, Handle gradient, const Handle& value, const Site
     gradient = h;
   }
   return gradient;
+}
+
+/// Has the gradients of both planes of a value be what the hooks of the pair want; nothing if both are empty.
+void hook_pair(const std::vector<Hook> hooks, Handle (&gradients)[2], const Handle (&values)[2],
+               const Site& s) {
+  if (hooks.empty() || (!gradients[0] && !gradients[1])) return;
+  const auto filled = [&](int i) {
+    return gradients[i] ? gradients[i] : zeros_like(values[values[i] ? i : 1 - i], s);
+  };
+  const Handle before = jit::complex(filled(0), filled(1), s), after = hooked(hooks, before, before, s);
+  if (after.get() == before.get()) return;
+  const Planed planes(after);
+  for (const int i : {0, 1}) gradients[i] = planes.of[i];
+}
+
+/// Has the gradients of a derivation's results be what the hooks want.
+void hook_results(const Derivation& d, const std::vector<Handle>& results, Gradients& gradients) {
+  std::vector<std::vector<Hook>> hooks(results.size());
+  for (const Derivation::ResultHook& h : d.hooks) hooks.at(h.result).push_back(h.hook);
+  const Site s = d.recorded.site;
+  if (std::holds_alternative<Pairing>(d.recorded.what)) {
+    Handle g[] = {gradients.of(results[0]), gradients.of(results[1])};
+    hook_pair(hooks[0], g, {results[0], results[1]}, s);
+    for (const int i : {0, 1})
+      if (g[i]) gradients.replace(results[static_cast<size_t>(i)], g[i]);
+    return;
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    if (results[i] && !hooks[i].empty())
+      if (const Handle g = gradients.of(results[i]))
+        gradients.replace(results[i], hooked(hooks[i], g, results[i], s));
 }
 
 void add_all(const Differentiation& d, const std::vector<Handle>& gradients) {
@@ -49,6 +80,7 @@ uint64_t wanted_of(const Differentiation& at, size_t operands) {
 /// Applies the rule of what was recorded.
 struct Apply {
   const Differentiation& at;
+  Gradients& gradients;
 
   void operator()(Op op) const { rule_of(op)(at); }
 
@@ -71,6 +103,11 @@ struct Apply {
                        is_grad_enabled(), op.site}));
   }
 
+  void operator()(Pairing) const {
+    for (const size_t i : {size_t{0}, size_t{1}})
+      if (const Handle g = gradients.of(at.results[i])) at.to(i, [&] { return at.term(g); });
+  }
+
   void operator()(Transfer) const {
     at.to(0, [&] { return at.term(detail::transfer(at.g().handle(), at.op.operands[0]->device, at.site)); });
   }
@@ -82,6 +119,7 @@ struct Name {
   const char* operator()(const jit::CallSpec*) const { return "gradient of a call"; }
   const char* operator()(const NamedComposite& c) const { return c.name; }
   const char* operator()(Transfer) const { return "transfer"; }
+  const char* operator()(Pairing) const { return "hook"; }
 };
 
 }  // namespace
@@ -161,7 +199,58 @@ std::vector<Backwards::End> Backwards::ends() const {
   for (End& e : all)
     if (e.after == 0) ordered.push_back(std::move(e));  // the value is a leaf
   for (auto place = order.rbegin(); place != order.rend(); ++place) ordered.push_back(std::move(all[*place]));
+  pair(ordered);
   return ordered;
+}
+
+void Backwards::pair(std::vector<End>& ends) {
+  std::unordered_map<const PairHooks*, size_t> earlier;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const PairHooks* const p = ends[i].leaf->pair().get();
+    if (!p) continue;
+    ends[i].pair = ends[i].leaf->pair();
+    const auto [place, is_new] = earlier.emplace(p, i);
+    if (!is_new) ends[i].other = std::make_unique<End>(std::move(ends[place->second]));
+    place->second = i;
+  }
+  for (const auto& [p, i] : earlier) {
+    if (ends[i].other) continue;
+    const Handle other = Leaf::latest_of(*p, p->leaves[0] == ends[i].leaf.get() ? 1 : 0);
+    Leaf* const l = leaf(other);
+    if (!l || l->pair().get() != p) continue;
+    l->add_reference();
+    ends[i].other = std::make_unique<End>(End{std::unique_ptr<Leaf, Release>(l), {other}, ends[i].after});
+  }
+  std::erase_if(ends, [](const End& e) { return !e.leaf; });
+}
+
+Handle Backwards::sum_of(const End& end, Gradients& gradients) {
+  Handle sum;
+  for (const Handle& h : end.values) {
+    const Handle more = gradients.of(h);
+    if (more) sum = sum ? binary("gradient", Op::add, sum, more, h->site) : more;
+    gradients.forget(h);
+  }
+  const Handle& value = end.values.front();
+  return sum ? hooked(end.leaf->hooks, std::move(sum), value, value->site) : sum;
+}
+
+void Backwards::reach(const End& end, Gradients& gradients, const Reached& reached) {
+  const PairHooks* const pair = end.pair.get();
+  if (!pair) {
+    Part alone{*end.leaf, end.values.front(), sum_of(end, gradients)};
+    return reached({&alone, 1});
+  }
+  const int at = pair->leaves[0] == end.leaf.get() ? 0 : 1;
+  const End* const planes[] = {at == 0 ? &end : end.other.get(), at == 0 ? end.other.get() : &end};
+  Handle values[2], sums[2];
+  for (const int i : {0, 1})
+    if (planes[i]) values[i] = planes[i]->values.front(), sums[i] = sum_of(*planes[i], gradients);
+  hook_pair(pair->hooks, sums, values, values[at]->site);
+  std::vector<Part> parts;
+  for (const int i : {0, 1})
+    if (planes[i]) parts.push_back({*planes[i]->leaf, values[i], std::move(sums[i])});
+  reached(parts);
 }
 
 namespace {
@@ -182,12 +271,11 @@ void Backwards::go_through(Derivation& d, const std::vector<Handle>& results, Gr
   for (const Handle& r : results) any |= r && static_cast<bool>(gradients.of(r));
   if (!any) return;
   const Handle& first = results[0];
-  if (!d.hooks.empty() && first && gradients.of(first))
-    gradients.replace(first, hooked(d, gradients.of(first), first, d.recorded.site));
+  if (!d.hooks.empty()) hook_results(d, results, gradients);
   const RecordedOp& op = d.recorded;
   if (observing && first) tell_derives(&first);
   const Differentiation at(std::visit(Name(), op.what), op, results, gradients);
-  std::visit(Apply{at}, op.what);
+  std::visit(Apply{at, gradients}, op.what);
 }
 
 Gradients Backwards::first(std::span<const Handle> gradients) const {
@@ -214,20 +302,10 @@ void Backwards::run(std::span<const Handle> of_values, const Reached& reached) c
   Gradients gradients = first(of_values);
   const std::vector<End> ends = this->ends();
   auto next = ends.begin();
-  const auto reach = [&](size_t gone_through) {
-    for (; next != ends.end() && next->after == gone_through; ++next) {
-      const Handle& value = next->values.front();
-      Handle sum;
-      for (const Handle& h : next->values) {
-        const Handle more = gradients.of(h);
-        if (more) sum = sum ? binary("gradient", Op::add, sum, more, h->site) : more;
-        gradients.forget(h);
-      }
-      if (sum && !next->leaf->hooks.empty()) sum = hooked(*next->leaf, std::move(sum), value, value->site);
-      reached(*next->leaf, value, std::move(sum));
-    }
+  const auto reach_those = [&](size_t gone_through) {
+    for (; next != ends.end() && next->after == gone_through; ++next) reach(*next, gradients, reached);
   };
-  reach(0);
+  reach_those(0);
   for (size_t n = 0; n < order_.size(); ++n) {
     {
       const std::vector<Handle> results = order_[n]->results();
@@ -236,7 +314,7 @@ void Backwards::run(std::span<const Handle> of_values, const Reached& reached) c
       for (const Handle& r : results)
         if (r) gradients.forget(r);
     }
-    reach(n + 1);
+    reach_those(n + 1);
   }
 }
 

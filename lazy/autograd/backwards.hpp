@@ -27,11 +27,18 @@ class Backwards {
   Gradients run(std::span<const Handle> gradients) const;
   Gradients run(const Handle& gradient) const { return run(std::span(&gradient, 1)); }
 
-  /// Is called with a leaf, one of the values at which the way back ended that have it, and the sum of their
-  /// gradients after the leaf's hooks; empty if none came there.
-  using Reached = std::function<void(Leaf&, const Handle& value, Handle gradient)>;
+  /// Holds a leaf, one of the values at which the way back ended that have it, and the sum of their gradients
+  /// after the leaf's hooks; empty if none came there.
+  struct Part {
+    Leaf& leaf;
+    Handle value, gradient;
+  };
+  /// Is called with a leaf, or with both planes' of a complex variable that has hooks.
+  using Reached = std::function<void(std::span<Part>)>;
   /// Records the gradients that lead to the boundary, which are leaves. Each leaf is reached once: as soon as
-  /// the last derivation that reads a value of it has been gone through, before the next is.
+  /// the last derivation that reads a value of it has been gone through, before the next is. Planes of a
+  /// variable with hooks are reached together, at the later of the two, and also where one is none of the
+  /// boundary.
   void run(std::span<const Handle> gradients, const Reached&) const;
   /// Gives up what the derivations hold.
   void spend() noexcept;
@@ -46,12 +53,20 @@ class Backwards {
   };
   /// Holds a leaf of the boundary.
   struct End {
-    std::unique_ptr<Leaf, Release> leaf;  // a hook may end the mark
-    std::vector<Handle> values;           // those of the boundary that have it, one at least
-    size_t after = 0;                     // so many derivations have been gone through then
+    std::unique_ptr<Leaf, Release> leaf;   // a hook may end the mark
+    std::vector<Handle> values;            // those of the boundary that have it
+    size_t after = 0;                      // so many derivations have been gone through then
+    std::shared_ptr<PairHooks> pair = {};  // of a complex variable that has hooks when the pass begins
+    std::unique_ptr<End> other = {};       // of its other plane; null: it is gone
   };
   /// Returns the leaves in the order in which they are reached.
   std::vector<End> ends() const;
+  /// Puts ends of one complex variable with hooks together, where the later one is.
+  static void pair(std::vector<End>&);
+  /// Returns the sum of the gradients of the end's values.
+  static Handle sum_of(const End&, Gradients&);
+  /// Hands a leaf's gradient to its hooks, and on.
+  static void reach(const End&, Gradients&, const Reached&);
   /// Records how the gradients of a derivation's results go on to its operands.
   static void go_through(Derivation&, const std::vector<Handle>& results, Gradients&);
   /// Returns the gradients with which a pass begins.

@@ -111,7 +111,7 @@ void Deriving::updated(const Handle& from, const Handle& to, const Site& s) {
     fail<Error>(
         "update",
         "the value requires a gradient and would be updated in place: do it in a scope with a no_grad", s);
-  jit::attach(*to.get(), l);
+  l->attach(to);
 }
 
 /// Has the process' observer observe, and sees to it that it does as long as there are leaves.
@@ -132,7 +132,39 @@ thread_local constinit int gradients_paused = 0;
 uint64_t derivations_so_far() { return derivations.load(std::memory_order_relaxed); }
 
 Leaf::Leaf(bool of_variable) : Tracked(true), variable(of_variable) { begin_deriving(); }
-Leaf::~Leaf() { drop_reason(); }
+Leaf::~Leaf() {
+  if (pair_) {
+    const Hold hold(dying);
+    for (Leaf*& l : pair_->leaves)
+      if (l == this) l = nullptr;
+  }
+  drop_reason();
+}
+
+void Leaf::attach(const Handle& h) noexcept {
+  jit::attach(*h.get(), this);
+  const Hold hold(dying);
+  latest_ = h.get();
+}
+
+void Leaf::left(jit::Node& n) noexcept {
+  const Hold hold(dying);
+  if (latest_ == &n) latest_ = nullptr;
+}
+
+PairHooks& Leaf::pair_of(Leaf& re, Leaf& im) {
+  if (!re.pair_ || re.pair_ != im.pair_) {
+    re.pair_ = im.pair_ = std::make_shared<PairHooks>();
+    re.pair_->leaves[0] = &re, re.pair_->leaves[1] = &im;
+  }
+  return *re.pair_;
+}
+
+Handle Leaf::latest_of(const PairHooks& pair, int plane) noexcept {
+  const Hold hold(dying);
+  const Leaf* const l = pair.leaves[plane];
+  return l && l->latest_ ? jit::handle_if_alive(l->latest_) : Handle();
+}
 
 Handle Leaf::gradient() const noexcept {
   const Hold hold(adding);
@@ -174,7 +206,7 @@ void Leaf::take_back(Added a) noexcept {
 Leaf* make_leaf(const Handle& h, bool variable) {
   h->underived = false;
   Leaf* const l = new Leaf(variable);
-  jit::attach(*h.get(), l);
+  l->attach(h);
   return l;
 }
 
@@ -219,7 +251,7 @@ Derivation::~Derivation() {
     tell_of_total(parts_of_total_, recorded.site);
 }
 
-void Derivation::attach(RecordedOp&& t, std::span<const Handle> results) {
+Derivation* Derivation::attach(RecordedOp&& t, std::span<const Handle> results) {
   auto* const d = new Derivation(std::move(t));
   struct Release {
     Derivation& d;
@@ -237,6 +269,7 @@ void Derivation::attach(RecordedOp&& t, std::span<const Handle> results) {
   }
   for (const Handle& r : results)
     if (r && is_float(r->dtype)) jit::attach(*r.get(), d);
+  return d;
 }
 
 void Derivation::left(jit::Node& n) noexcept {
@@ -244,6 +277,13 @@ void Derivation::left(jit::Node& n) noexcept {
   for (Result& r : results_)
     if (r.node == &n) r.node = nullptr;
   dying.unlock();
+}
+
+void Derivation::add_hook(const Handle& result, Hook hook) {
+  size_t number = 0;
+  if (!std::holds_alternative<Pairing>(recorded.what))
+    while (number < results_.size() && results_[number].node != result.get()) ++number;
+  hooks.push_back({number, std::move(hook)});
 }
 
 std::vector<Handle> Derivation::results() {

@@ -12,6 +12,7 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <variant>
 #include <vector>
 
@@ -28,7 +29,6 @@ using LeafHook = std::function<void(Tensor)>;
 class Tracked : public jit::Attachment {
  public:
   bool is_leaf() const { return leaf_; }
-  std::vector<Hook> hooks;  // of the leaf, or of a derivation's first result
 
  protected:
   explicit Tracked(bool leaf) : leaf_(leaf) {}
@@ -37,13 +37,34 @@ class Tracked : public jit::Attachment {
   const bool leaf_;
 };
 
+class Leaf;
+
+/// Holds what is called with the gradient of a variable, and after it was added to.
+struct LeafHooks {
+  std::vector<Hook> hooks;
+  std::vector<LeafHook> after;
+};
+
+/// Holds the hooks of a complex variable, whose planes are leaves.
+struct PairHooks : LeafHooks {
+  Leaf* leaves[2] = {};  // null: gone
+};
+
 /// Marks values that gradients are by: those that one variable has had, or a function's argument.
-class Leaf final : public Tracked {
+class Leaf final : public Tracked, public LeafHooks {
  public:
   explicit Leaf(bool variable);
   /// False for an argument: who updates a copy of it has a value that depends on it.
   const bool variable;
-  std::vector<LeafHook> after;  // called when backward() has added to the gradient
+  /// Marks the value, the latest of the variable.
+  void attach(const Handle&) noexcept;
+  void left(jit::Node&) noexcept override;
+  /// Returns the hooks of the complex variable of which this is a plane; null if there are none.
+  const std::shared_ptr<PairHooks>& pair() const { return pair_; }
+  /// Returns the hooks of the complex variable with these planes.
+  static PairHooks& pair_of(Leaf& re, Leaf& im);
+  /// Returns the latest value of a plane; empty if nobody has the variable any more.
+  static Handle latest_of(const PairHooks&, int plane) noexcept;
   /// Returns what backward() has added up; empty: it never reached the variable. Any thread.
   Handle gradient() const noexcept;
   void set_gradient(Handle) noexcept;
@@ -64,6 +85,8 @@ class Leaf final : public Tracked {
  private:
   Handle gradient_;
   uint32_t additions_ = 0;
+  jit::Node* latest_ = nullptr;
+  std::shared_ptr<PairHooks> pair_;
 };
 
 /// Names a composite that has a derivative of its own.
@@ -73,10 +96,12 @@ struct NamedComposite {
 };
 /// Stands for a copy to another device.
 struct Transfer {};
+/// Stands for the planes of a complex value, which have hooks together: the results are the operands.
+struct Pairing {};
 
 /// Holds what was recorded: what its rule (rules.hpp) needs.
 struct RecordedOp {
-  std::variant<Op, const jit::CallSpec*, NamedComposite, Transfer> what;
+  std::variant<Op, const jit::CallSpec*, NamedComposite, Transfer, Pairing> what;
   std::vector<Handle> operands;  // empty where a composite's was omitted
   jit::Attributes attributes;    // of an op
   Site site;                     // the user's line
@@ -87,8 +112,8 @@ struct RecordedOp {
 
 class Derivation final : public Tracked {
  public:
-  /// Attaches a new one to the results.
-  static void attach(RecordedOp&&, std::span<const Handle> results);
+  /// Attaches a new one to the results, which hold it.
+  static Derivation* attach(RecordedOp&&, std::span<const Handle> results);
   void left(jit::Node&) noexcept override;
   /// Returns the results. In place of one of several that is gone there is the same value again; in place of
   /// an only one an empty handle.
@@ -102,6 +127,13 @@ class Derivation final : public Tracked {
 
   const uint64_t number;  // later ones have higher numbers
   RecordedOp recorded;
+  struct ResultHook {
+    size_t result;  // number of the result that has it; of a Pairing both have
+    Hook hook;
+  };
+  std::vector<ResultHook> hooks;
+  /// Adds a hook of one of the results.
+  void add_hook(const Handle& result, Hook);
 
  protected:
   ~Derivation() override;

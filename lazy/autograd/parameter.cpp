@@ -158,7 +158,7 @@ void Parameter::take(Tensor&& value, const Site& s) {
     Handle own = own_value(std::move(planes.of[i]), s);
     own->underived = false;  // a variable, wherever its value comes from
     if (state_->trained) {
-      if (Leaf* const l = i < before.count ? leaf(before.of[i]) : nullptr) jit::attach(*own.get(), l);
+      if (Leaf* const l = i < before.count ? leaf(before.of[i]) : nullptr) l->attach(own);
       else make_leaf(own);
     }
     planes.of[i] = std::move(own);

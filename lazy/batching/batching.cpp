@@ -4,6 +4,7 @@
 
 #include "jit/built_in/list.hpp"
 #include "jit/graph/planes.hpp"
+#include "lazy/batching/larger_batch.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/planes.hpp"
 #include "lazy/core/samples.hpp"
@@ -154,7 +155,7 @@ Handle Batching::multiply(const Recorded& r) const {
 }
 
 bool Batching::wants_ops(const jit::CallSpec& spec, std::span<const Handle* const> operands) {
-  return spec.definition().expand && any(operands);
+  return spec.definition().expand && any(operands) && !stays_whole(spec, *operands[0]);
 }
 
 void Batching::recorded_call(const RecordedCall& r) {
@@ -163,11 +164,18 @@ void Batching::recorded_call(const RecordedCall& r) {
   for (size_t i = 0; i < outputs.size(); ++i) keep(r.outputs[i], std::move(outputs[i]));
 }
 
-/// Records a call on batches: one where it takes them, else one for each sample.
+/// Records a call on batches: one where it takes them, or samples are a larger batch, else one for each
+/// sample.
 std::vector<Handle> Batching::call(const RecordedCall& r) const {
   const jit::CallDefinition& d = r.spec.definition();
   if (d.runs_once())
     fail<Error>(r.spec.name(), "is done once, not for each sample: it cannot be in vmap", r.site);
+  std::vector<Handle> batches;
+  for (const Handle* h : r.operands) {
+    const Handle* const batch = find(*h);
+    batches.push_back(batch ? *batch : Handle());
+  }
+  if (std::vector<Handle> outputs = as_larger_batch(r, batches, size_); !outputs.empty()) return outputs;
   const size_t leading = operands_with_leading_axes(d, r.operands.size());
   std::vector<Handle> all;
   for (size_t i = 0; i < r.operands.size(); ++i)

@@ -43,7 +43,8 @@ void need_complex(const Recorder& r, const Handle& h) {
 
 Tensor complex(Arg re, Arg im) {
   const Parts p = parts_of("complex", re, im);
-  return Tensor(jit::complex(p.a, p.b, p.r.site));
+  // A marked variable stays one of its own.
+  return Tensor(jit::complex(own(p.a, p.r.site).handle(), own(p.b, p.r.site).handle(), p.r.site));
 }
 
 Tensor polar(Arg size, Arg angle) {

@@ -1,7 +1,5 @@
 #include "lazy/core/planes.hpp"
 
-#include <cstring>
-
 #include "jit/backend/registry.hpp"
 #include "lazy/core/build.hpp"
 
@@ -9,22 +7,6 @@ namespace lazy::detail {
 namespace {
 
 constexpr char kReal[] = "the imaginary part of real numbers";
-
-template <class Word>
-void interleaved(const void* re, const void* im, void* pairs, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    std::memcpy(static_cast<Word*>(pairs) + 2 * i, static_cast<const Word*>(re) + i, sizeof(Word));
-    std::memcpy(static_cast<Word*>(pairs) + 2 * i + 1, static_cast<const Word*>(im) + i, sizeof(Word));
-  }
-}
-
-template <class Word>
-void deinterleaved(const void* pairs, void* re, void* im, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    std::memcpy(static_cast<Word*>(re) + i, static_cast<const Word*>(pairs) + 2 * i, sizeof(Word));
-    std::memcpy(static_cast<Word*>(im) + i, static_cast<const Word*>(pairs) + 2 * i + 1, sizeof(Word));
-  }
-}
 
 }  // namespace
 
@@ -84,14 +66,9 @@ const void* packed_pairs(const Handle& h, jit::Cause cause, const Site& s, jit::
   return keep->data();
 }
 
-void interleave(DType plane, const void* re, const void* im, void* pairs, size_t count) {
-  if (plane == float32) interleaved<float>(re, im, pairs, count);
-  else interleaved<double>(re, im, pairs, count);
-}
-
 void deinterleave(DType plane, const void* pairs, void* re, void* im, size_t count) {
-  if (plane == float32) deinterleaved<float>(pairs, re, im, count);
-  else deinterleaved<double>(pairs, re, im, count);
+  jit::take_plane(plane, pairs, 0, re, count);
+  jit::take_plane(plane, pairs, 1, im, count);
 }
 
 }  // namespace lazy::detail

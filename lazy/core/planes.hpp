@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "jit/core/pairs.hpp"
 #include "jit/graph/planes.hpp"
 #include "lazy/core/record.hpp"
 #include "lazy/core/tensor.hpp"
@@ -48,7 +49,7 @@ Handle squared_modulus(const char* name, const Handle&, const Site&);
 /// Evaluates a complex value and returns its elements as pairs on the host, which `keep` has.
 const void* packed_pairs(const Handle&, jit::Cause, const Site&, jit::BufferRef& keep);
 /// Copies the elements of planes into pairs, or the other way.
-void interleave(DType plane, const void* re, const void* im, void* pairs, size_t count);
+using jit::interleave;
 void deinterleave(DType plane, const void* pairs, void* re, void* im, size_t count);
 
 /// Records a call of complex operands, for those that have a rule; else DtypeError.

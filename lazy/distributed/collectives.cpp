@@ -6,6 +6,8 @@
 
 #include "jit/built_in/registry.hpp"
 #include "lazy/autograd/backward.hpp"
+#include "lazy/autograd/planed.hpp"
+#include "lazy/complex/complex.hpp"
 #include "lazy/core/operands.hpp"
 #include "lazy/distributed/collective.hpp"
 #include "lazy/distributed/communicator.hpp"
@@ -162,6 +164,8 @@ CollectiveAttributes attributes(Kind kind, ReduceOp reduction, int root, const G
   return a;
 }
 
+ReduceOp exchanged(ReduceOp r) { return r == ReduceOp::mean ? ReduceOp::sum : r; }
+
 /// Throws Error unless this rank is in the group.
 void check_member(Kind kind, const Group& group, const Site& s) {
   if (group.contains_this()) return;
@@ -171,41 +175,63 @@ void check_member(Kind kind, const Group& group, const Site& s) {
               "rank " + std::to_string(rank()) + " is not in the group of ranks " + ranks, s);
 }
 
-/// Returns the handles of values that can be combined so.
+/// True for a kind that takes one value: of a complex one both parts lie side by side then.
+bool takes_one(Kind k) {
+  return k == Kind::all_gather || k == Kind::reduce_scatter || k == Kind::all_to_all || k == Kind::shift;
+}
+
+/// Returns the handles of values that can be combined so, and of complex ones those of both planes.
 std::vector<Handle> operands_of(Kind kind, ReduceOp reduction, const std::vector<Tensor>& values,
                                 const Group& group, const Site& s) {
   const char* const name = detail::name_of(kind);
   check_member(kind, group, s);
   std::vector<Handle> operands;
   for (const Tensor& v : values) {
-    operands.push_back(Operand(name, Arg(v, s)).take());
-    const DType t = operands.back()->dtype;
+    const Handle h = Operand(name, Arg(v, s)).take();
+    const DType t = h->dtype;
+    if (is_complex(t) && takes_one(kind)) operands.push_back(view_as_real(Arg(v, s)).handle());
+    else {
+      const Planed planes(h);
+      operands.insert(operands.end(), planes.all().begin(), planes.all().end());
+    }
+    if (is_complex(t) && reduction != ReduceOp::none && exchanged(reduction) != ReduceOp::sum)
+      fail<DtypeError>(name,
+                       std::string("the ") + detail::name_of(reduction) + " of " + lazy::name_of(t) +
+                           ": only sums and means",
+                       s);
     if (reduction != ReduceOp::none && is_bool(t))
       fail<DtypeError>(name, "bool has no such combination: convert with astype", s);
-    if (reduction == ReduceOp::mean && !is_float(t))
+    if (reduction == ReduceOp::mean && !is_float(t) && !is_complex(t))
       fail<DtypeError>(name, std::string("the mean of ") + lazy::name_of(t) + ": only of floating point", s);
   }
   return operands;
 }
 
-/// Returns results as tensors: sums as means, where these are wanted.
-std::vector<Tensor> finished(std::vector<Handle> results, const char* name, bool mean, int ranks,
-                             const Site& s) {
+/// Returns results as tensors, those of planes of complex values as pairs: sums as means, where these are
+/// wanted.
+std::vector<Tensor> finished(std::vector<Handle> results, const std::vector<Tensor>& values, Kind kind,
+                             bool mean, int ranks, const Site& s) {
   std::vector<Tensor> all;
-  const Recorder r{name, s};
-  for (Handle& h : results)
-    all.push_back(r.tensor(mean ? r.op(Op::divide, h, ScalarNumber(static_cast<double>(ranks))) : h));
+  const Recorder r{detail::name_of(kind), s};
+  if (mean)
+    for (Handle& h : results) h = r.op(Op::divide, h, ScalarNumber(static_cast<double>(ranks)));
+  size_t next = 0;
+  for (size_t i = 0; next < results.size(); ++i) {
+    const Handle& first = results[next++];
+    const bool pair = i < values.size() && is_complex(values[i].dtype(s));
+    if (!pair) all.push_back(r.tensor(first));
+    else if (takes_one(kind)) all.push_back(view_as_complex(Arg(first, s)));
+    else all.emplace_back(jit::complex(first, results[next++], s));
+  }
   return all;
 }
-
-ReduceOp exchanged(ReduceOp r) { return r == ReduceOp::mean ? ReduceOp::sum : r; }
 
 std::vector<Tensor> recorded(Kind kind, ReduceOp reduction, int root, const std::vector<Tensor>& values,
                              const Group& group, const Site& s) {
   const std::vector<Handle> operands = operands_of(kind, reduction, values, group, s);
   if (group.size() == 1 || operands.empty()) return values;
-  return finished(record(attributes(kind, exchanged(reduction), root, group), operands, s),
-                  detail::name_of(kind), reduction == ReduceOp::mean, group.size(), s);
+  return finished(record(attributes(kind, exchanged(reduction), root, group), operands, s), values, kind,
+                  reduction == ReduceOp::mean, group.size(), s);
 }
 
 int checked_root(Kind kind, const IntegerArg& root, const Group& group, const Site& s) {
@@ -264,27 +290,31 @@ void barrier(const Group& group, Site s) {
 
 void send(const Tensor& x, IntegerArg to, const Group& group, Site s) {
   const int other = checked_other(Kind::send, to, group, s);
-  (void)record(attributes(Kind::send, ReduceOp::none, other, group),
-               operands_of(Kind::send, ReduceOp::none, {x}, group, s), s);
+  for (const Handle& plane : operands_of(Kind::send, ReduceOp::none, {x}, group, s))
+    (void)record(attributes(Kind::send, ReduceOp::none, other, group), std::span(&plane, 1), s);
 }
 
 Tensor recv(const Shape& shape, DType dtype, IntegerArg from, const Group& group, Site s) {
   detail::ReceiveAttributes a;
   a.all = attributes(Kind::recv, ReduceOp::none, checked_other(Kind::recv, from, group, s), group);
-  a.dtype = static_cast<int32_t>(dtype), a.axes = shape.size();
+  a.dtype = static_cast<int32_t>(plane_type(dtype)), a.axes = shape.size();
   for (int i = 0; i < shape.size(); ++i) {
     if (shape[i] < 0) fail<ShapeError>("recv", "extents are not negative: " + to_string(shape), s);
     a.extents[i] = shape[i];
   }
   const Recorder r{"recv", s};
-  return r.tensor(lazy::detail::record_call(jit::intern_call(definition_of(a.all), a), {}, s)[0]);
+  const auto received = [&] {
+    return lazy::detail::record_call(jit::intern_call(definition_of(a.all), a), {}, s)[0];
+  };
+  const Handle first = received();
+  return is_complex(dtype) ? Tensor(jit::complex(first, received(), s)) : r.tensor(first);
 }
 
 struct Work::State {
   CollectiveAttributes attributes;  // of the start
   Handle ticket;
   std::vector<Handle> likes;
-  std::vector<Tensor> values;  // the results where one rank is alone
+  std::vector<Tensor> values;  // what was given, which is the result where one rank is alone
   const char* name = "";
   bool mean = false;
   Site site;
@@ -305,7 +335,7 @@ Work& Work::operator=(Work&& other) noexcept {
   return *this;
 }
 Work::~Work() {
-  if (!state_ || !state_->values.empty()) return;
+  if (!state_ || !state_->ticket) return;
   try {
     (void)state_->wait(state_->site);
   } catch (const std::exception& e) { std::fprintf(stderr, "lazy: %s: %s\n", state_->name, e.what()); }
@@ -314,8 +344,9 @@ Work::~Work() {
 std::vector<Tensor> Work::wait(Site s) {
   if (!state_) throw Error("wait: the results have been taken already", s);
   const std::unique_ptr<State> state = std::move(state_);
-  if (!state->values.empty()) return std::move(state->values);
-  return finished(state->wait(s), state->name, state->mean, state->attributes.ranks, s);
+  if (!state->ticket) return std::move(state->values);
+  return finished(state->wait(s), state->values, state->attributes.of(), state->mean, state->attributes.ranks,
+                  s);
 }
 
 /// Starts collectives.
@@ -325,10 +356,8 @@ struct WorkMaker {
     const std::vector<Handle> operands = operands_of(kind, reduction, values, group, s);
     auto state = std::make_unique<Work::State>();
     state->name = detail::name_of(kind), state->mean = reduction == ReduceOp::mean, state->site = s;
-    if (group.size() == 1 || operands.empty()) {
-      state->values = values;
-      return Work(std::move(state));
-    }
+    if (!flat || group.size() == 1) state->values = values;  // flat ones are real
+    if (group.size() == 1 || operands.empty()) return Work(std::move(state));
     state->attributes = attributes(kind, exchanged(reduction), -1, group);
     state->attributes.phase = static_cast<uint8_t>(Phase::start), state->attributes.flat = flat;
     state->ticket = record(state->attributes, operands, s)[0];

@@ -7,10 +7,11 @@
 //   const Tensor some = distributed::all_reduce(x, ReduceOp::max, group);   // of some ranks: group.hpp
 //
 // Ranks must give values of the same shapes and dtypes, and call from the same lines where values are
-// combined; CommunicationError, on each, names the first two lines that differ. 16-bit floats are added up in
-// float32. Gradients are those of the sum of all ranks' losses: of a sum the sum of the gradients, of a
-// gather the scatter of their sums, and the other way round (as torch.distributed.nn has them); max, min and
-// products have none, nor have send and recv.
+// combined; CommunicationError, on each, names the first two lines that differ. Complex values are exchanged
+// by plane: they have sums and means, no products, nor max and min. 16-bit floats are added up in float32.
+// Gradients are those of the sum of all ranks' losses: of a sum the sum of the gradients, of a gather the
+// scatter of their sums, and the other way round (as torch.distributed.nn has them); max, min and products
+// have none, nor have send and recv.
 #pragma once
 #include <vector>
 

@@ -25,10 +25,8 @@ void DataParallel::backward(const Tensor& loss, Site s) {
   };
   const auto receive = [&](size_t bucket, const std::vector<Tensor>& means) {
     size_t k = 0;
-    for (const size_t i : (*buckets_)[bucket].parameters) {
-      Parameter& p = buckets_->parameter(i);
-      p.set_grad(astype(Arg(means[k++], s), p.dtype(s)), s);
-    }
+    const std::vector<Tensor> gradients = buckets_->whole(bucket, means, s);
+    for (const size_t i : (*buckets_)[bucket].parameters) buckets_->parameter(i).set_grad(gradients[k++], s);
   };
   buckets_->backward(loss, send, receive, s);
 }

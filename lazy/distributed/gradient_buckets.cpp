@@ -4,6 +4,8 @@
 #include <map>
 
 #include "lazy/autograd/backward.hpp"
+#include "lazy/autograd/planed.hpp"
+#include "lazy/core/promotion.hpp"
 #include "lazy/ops/creation.hpp"
 
 namespace lazy::distributed::detail {
@@ -21,8 +23,9 @@ GradientBuckets::GradientBuckets(nn::Module& model, const Options& options, cons
     const Parameter& p = *parameters_[i];
     const int64_t own = p.size(s) * static_cast<int64_t>(size_of(p.dtype(s)));
     const int64_t most = buckets_.size() <= 1 ? options.first_bytes : options.bytes;
-    if (buckets_.empty() || filled + own > most || p.dtype(s) != type) buckets_.emplace_back(), filled = 0;
-    filled += own, type = p.dtype(s);
+    const DType plane = plane_type(p.dtype(s));
+    if (buckets_.empty() || filled + own > most || plane != type) buckets_.emplace_back(), filled = 0;
+    filled += own, type = plane;
     buckets_.back().parameters.push_back(i);
     bucket_of_[i] = buckets_.size() - 1;
   }
@@ -44,13 +47,41 @@ void GradientBuckets::note(size_t parameter) {
     under_way_.push_back((*start_)(under_way_.size()));
 }
 
+namespace {
+
+void add_planes(std::vector<Tensor>& all, const Tensor& t, const Site& s) {
+  const lazy::detail::Planed planes(t.detach(s).handle());
+  for (const lazy::detail::Handle& plane : planes.all()) all.emplace_back(plane);
+}
+
+}  // namespace
+
+std::vector<Tensor> GradientBuckets::values_of(size_t bucket, const Site& s) const {
+  std::vector<Tensor> all;
+  for (const size_t i : buckets_[bucket].parameters) add_planes(all, *parameters_[i], s);
+  return all;
+}
+
+std::vector<Tensor> GradientBuckets::whole(size_t bucket, const std::vector<Tensor>& planes,
+                                           const Site& s) const {
+  std::vector<Tensor> all;
+  size_t next = 0;
+  for (const size_t i : buckets_[bucket].parameters) {
+    const DType t = parameters_[i]->dtype(s);
+    const auto taken = [&] { return astype(Arg(planes[next++], s), plane_type(t)); };
+    const Tensor first = taken();
+    all.push_back(is_complex(t) ? Tensor(jit::complex(first.handle(), taken().handle(), s)) : first);
+  }
+  return all;
+}
+
 std::vector<Tensor> GradientBuckets::gradients_of(size_t bucket, const Site& s) const {
   std::vector<Tensor> all;
   for (const size_t i : buckets_[bucket].parameters) {
     const Parameter& p = *parameters_[i];
     Tensor g = p.grad(s);
     if (!g.defined()) g = zeros(p.shape(s), p.dtype(s), p.device(s), s);
-    all.push_back(std::move(g));
+    add_planes(all, g, s);
   }
   return all;
 }

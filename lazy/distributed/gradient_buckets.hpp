@@ -15,7 +15,8 @@ namespace lazy::distributed::detail {
 
 class GradientBuckets {
  public:
-  /// Holds parameters of one dtype, from the last one of the model on: they have their gradients first.
+  /// Holds parameters of one dtype, or complex ones with planes of it, from the last one of the model on:
+  /// they have their gradients first.
   struct Bucket {
     std::vector<size_t> parameters;
     size_t waits_for = 0;  // parameters that are not ready in this pass
@@ -39,8 +40,12 @@ class GradientBuckets {
   const Bucket& operator[](size_t i) const { return buckets_[i]; }
   const std::string& name_of(size_t parameter) const { return names_[parameter]; }
   Parameter& parameter(size_t i) const { return *parameters_[i]; }
-  /// Returns the gradients of a bucket's parameters; zeros of one that has none.
+  /// Return the values, or gradients, of a bucket's parameters, and of complex ones both planes of them;
+  /// zeros of one that has no gradient.
+  std::vector<Tensor> values_of(size_t bucket, const Site& s) const;
   std::vector<Tensor> gradients_of(size_t bucket, const Site& s) const;
+  /// Returns one value for each of a bucket's parameters, of its dtype.
+  std::vector<Tensor> whole(size_t bucket, const std::vector<Tensor>& planes, const Site& s) const;
   /// Adds the gradients of the loss to the parameters', and starts an exchange of each bucket as soon as it
   /// is ready, at the end of those that the loss does not depend on; then all are finished.
   void backward(const Tensor& loss, const Start& start, const Finish& finish, const Site& s);

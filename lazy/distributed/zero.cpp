@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lazy/autograd/planed.hpp"
 #include "lazy/core/promotion.hpp"
 #include "lazy/distributed/flat_shards.hpp"
 #include "lazy/distributed/gradient_buckets.hpp"
@@ -52,9 +53,7 @@ Tensor ZeroOptimizer::part_of(const std::vector<Tensor>& values, const Site& s) 
 void ZeroOptimizer::take_shards(const Site& s) {
   shards_.resize(buckets_->size());
   for (size_t b = 0; b < buckets_->size(); ++b) {
-    std::vector<Tensor> values;
-    for (const size_t i : (*buckets_)[b].parameters) values.push_back(buckets_->parameter(i).detach(s));
-    Tensor part = part_of(values, s);
+    Tensor part = part_of(buckets_->values_of(b, s), s);
     if (options_.master_weights && is_half(part.dtype(s))) part = astype(Arg(part, s), DType::float32);
     shards_[b].reset(part, s);
     shards_[b].requires_grad_(true, s);
@@ -84,7 +83,8 @@ void ZeroOptimizer::add_gradient(Parameter& shard, const Tensor& gradient, const
 void ZeroOptimizer::receive(size_t bucket, const std::vector<Tensor>& means, const Site& s) {
   if (options_.stage == 2) return add_gradient(shards_[bucket], means[0], s);
   size_t k = 0;
-  for (const size_t i : (*buckets_)[bucket].parameters) buckets_->parameter(i).set_grad(means[k++], s);
+  const std::vector<Tensor> whole = buckets_->whole(bucket, means, s);
+  for (const size_t i : (*buckets_)[bucket].parameters) buckets_->parameter(i).set_grad(whole[k++], s);
   add_gradient(shards_[bucket], part_of(means, s), s);
 }
 
@@ -101,15 +101,18 @@ Tensor ZeroOptimizer::clip_grad_norm_(double max_norm, Site s) {
   const no_grad scope;
   const optim::ParameterList own = inner_->parameters();
   const bool has_doubles = std::any_of(own.begin(), own.end(), [&](const optim::ParameterItem& item) {
-    return item.parameter->dtype(s) == DType::float64;
+    return plane_type(item.parameter->dtype(s)) == DType::float64;
   });
   const DType type = has_doubles ? DType::float64 : DType::float32;
   Tensor squares = zeros({}, type, own.empty() ? MaybeDevice() : own[0].parameter->device(s), s);
   for (const optim::ParameterItem& item : own) {
     const Tensor g = item.parameter->grad(s);
     if (!g.defined()) continue;
-    const Tensor wide = astype(Arg(g, s), type);
-    squares = add(Arg(squares, s), Arg(sum(Arg(multiply(Arg(wide, s), Arg(wide, s)), s)), s));
+    const lazy::detail::Planed planes(g.handle());  // on one rank shards are the parameters
+    for (const lazy::detail::Handle& plane : planes.all()) {
+      const Tensor wide = astype(Arg(plane, s), type);
+      squares = add(Arg(squares, s), Arg(sum(Arg(multiply(Arg(wide, s), Arg(wide, s)), s)), s));
+    }
   }
   const Tensor norm = sqrt(Arg(all_reduce(squares, ReduceOp::sum, options_.group, s), s));
   const Tensor factor =
@@ -149,13 +152,12 @@ void ZeroOptimizer::gather(const Site& s) {
   const no_grad scope;
   std::vector<Work> gathers;
   for (size_t b = 0; b < buckets_->size(); ++b) {
-    std::vector<Tensor> likes;
-    for (const size_t i : (*buckets_)[b].parameters) likes.push_back(buckets_->parameter(i).detach(s));
+    const std::vector<Tensor> likes = buckets_->values_of(b, s);
     const Tensor shard = astype(Arg(shards_[b].detach(s), s), likes[0].dtype(s));
     gathers.push_back(detail::start_gather_flat(shard, likes, options_.group, s));
   }
   for (size_t b = 0; b < buckets_->size(); ++b) {
-    const std::vector<Tensor> values = gathers[b].wait(s);
+    const std::vector<Tensor> values = buckets_->whole(b, gathers[b].wait(s), s);
     size_t k = 0;
     for (const size_t i : (*buckets_)[b].parameters) buckets_->parameter(i) = values[k++];
   }
@@ -173,7 +175,7 @@ std::vector<ZeroOptimizer::Shard> ZeroOptimizer::shards() const {
     Shard shard;
     shard.name = "bucket." + std::to_string(b);
     for (const size_t i : (*buckets_)[b].parameters) {
-      shard.size += buckets_->parameter(i).size();
+      shard.size += buckets_->parameter(i).size() * (is_complex(buckets_->parameter(i).dtype()) ? 2 : 1);
       shard.parameters.push_back(buckets_->name_of(i));
     }
     const int64_t each = detail::shard_elements(shard.size, options_.group);

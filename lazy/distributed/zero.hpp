@@ -10,10 +10,11 @@
 //     optimizer.step();
 //   }
 //
-// The parameters of a bucket lie one behind the other, and are cut evenly into shards, one for each rank,
-// which the inner optimizer trains as one-dimensional parameters. So its rule has to be element by element:
-// SGD, the Adam family, RMSprop, Adagrad; not LAMB, Adafactor or LBFGS, whose norms would be those of shards.
-// step() updates the rank's shard and gathers all. Parameters are equal to the bit on all ranks.
+// The parameters of a bucket, or their real and imaginary planes, lie one behind the other, and are cut
+// evenly into shards, one for each rank, which the inner optimizer trains as one-dimensional parameters. So
+// its rule has to be element by element: SGD, the Adam family, RMSprop, Adagrad; not LAMB, Adafactor or
+// LBFGS, whose norms would be those of shards. step() updates the rank's shard and gathers all. Parameters
+// are equal to the bit on all ranks.
 //
 // A rank of n holds, of P bytes of float32 parameters and Adam, P of parameters, 3 P / n of shards and state,
 // and gradients: P in stage 1; in stage 2 P / n, and those of the buckets that are under way. On one rank it

@@ -5,6 +5,7 @@
 // dtype; comparisons and predicates give bool.
 #pragma once
 #include "lazy/core/tensor.hpp"
+#include "lazy/ops/alias.hpp"
 
 namespace lazy {
 
@@ -126,16 +127,6 @@ Tensor operator!(const Tensor& x);
 
 // Other spellings: NumPy's and torch's.
 
-#define LAZY_ALIAS1(alias, name)             \
-  inline Tensor alias(Arg x) {               \
-    const detail::Spelled as(#name, #alias); \
-    return name(std::move(x));               \
-  }
-#define LAZY_ALIAS2(alias, name)             \
-  inline Tensor alias(Arg a, Arg b) {        \
-    const detail::Spelled as(#name, #alias); \
-    return name(std::move(a), std::move(b)); \
-  }
 LAZY_ALIAS1(absolute, abs)
 LAZY_ALIAS1(neg, negative)
 LAZY_ALIAS1(arcsin, asin)
@@ -166,7 +157,4 @@ inline Tensor clamp(Arg x, Arg low, Arg high) {
   const detail::Spelled as("clip", "clamp");
   return clip(std::move(x), std::move(low), std::move(high));
 }
-#undef LAZY_ALIAS1
-#undef LAZY_ALIAS2
-
 }  // namespace lazy

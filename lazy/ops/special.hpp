@@ -6,6 +6,7 @@
 // whichever is larger: such a function loses digits near its zeros.
 #pragma once
 #include "lazy/core/tensor.hpp"
+#include "lazy/ops/alias.hpp"
 #include "lazy/ops/elementwise.hpp"
 
 namespace lazy {
@@ -82,29 +83,16 @@ Tensor fmin(Arg a, Arg b);
 Tensor addcmul(Arg x, Arg a, Arg b, ScalarNumber value = 1);
 Tensor addcdiv(Arg x, Arg a, Arg b, ScalarNumber value = 1);
 
-inline Tensor radians(Arg x) {
-  const detail::Spelled as("deg2rad", "radians");
-  return deg2rad(std::move(x));
-}
-inline Tensor degrees(Arg x) {
-  const detail::Spelled as("rad2deg", "degrees");
-  return rad2deg(std::move(x));
-}
-inline Tensor gammaln(Arg x) {
-  const detail::Spelled as("lgamma", "gammaln");
-  return lgamma(std::move(x));
-}
+// Other spellings: NumPy's and torch's.
+
+LAZY_ALIAS1(radians, deg2rad)
+LAZY_ALIAS1(degrees, rad2deg)
+LAZY_ALIAS1(gammaln, lgamma)
+LAZY_ALIAS1(psi, digamma)
+LAZY_ALIAS1(expit, sigmoid)
 inline Tensor multigammaln(Arg x, IntegerArg p) {
   const detail::Spelled as("mvlgamma", "multigammaln");
   return mvlgamma(std::move(x), p);
-}
-inline Tensor psi(Arg x) {
-  const detail::Spelled as("digamma", "psi");
-  return digamma(std::move(x));
-}
-inline Tensor expit(Arg x) {
-  const detail::Spelled as("sigmoid", "expit");
-  return sigmoid(std::move(x));
 }
 inline Tensor clamp_min(Arg x, Arg low) {
   const detail::Spelled as("clip", "clamp_min");

@@ -118,10 +118,10 @@ void LAMB::update(Update& u, size_t group) const {
   const Term root = corrected_root(u, a.v, o.betas[1], o.eps);
   Term step = a.m * u.of_step([&](const auto& n) { return 1 / correction(o.betas[0], n); }) / root;
   if (o.weight_decay != 0) step = fma(u.p, o.weight_decay, step);
-  const auto norm = [](const Term& t) { return sqrt(sum(t * t, {})); };
-  const Term of_p = norm(u.p), of_step = norm(step);
-  const Term trust = where((of_p > 0.0) & (of_step > 0.0), of_p / of_step, 1.0);
-  u.finish(fma(step * trust, -o.lr, u.p));
+  u.with_lengths(u.p, step, [&u, &o, step](const Term& of_p, const Term& of_step) {
+    const Term trust = where((of_p > 0.0) & (of_step > 0.0), of_p / of_step, 1.0);
+    u.finish(fma(step * trust, -o.lr, u.p));
+  });
 }
 std::span<const char* const> LAMB::state_names() const { return std::span(kNames).first(2); }
 

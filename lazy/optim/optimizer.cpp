@@ -4,6 +4,7 @@
 #include <cmath>
 #include <compare>
 #include <map>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 
@@ -105,20 +106,23 @@ const jit::Node* node_of(const Tensor& x) { return x.defined() ? x.handle().get(
 Nodes nodes_of(const Tensor& x) { return Nodes(x.handle()); }
 Tensor tensor_of(const Nodes& n) { return Tensor(n.value()); }
 
-/// Updates both planes of a complex parameter by update(value, gradient, state), each as a real parameter.
+/// Updates both planes of a complex parameter, each as a real one, but with lengths of the whole.
+/// begin(update, value, gradient, state, both) makes an Update and records it.
 template <class F>
-UpdateResult update_planes(const Tensor& p, const Tensor& gradient, ParameterState& state, F&& update,
+UpdateResult update_planes(const Tensor& p, const Tensor& gradient, ParameterState& state, F&& begin,
                            const Site& s) {
-  UpdateResult results[2];
   ParameterState states[2] = {state, state};
+  OfBothPlanes both;
+  std::optional<Update> updates[2];
   for (const int i : {0, 1}) {
     const auto plane = [&](const Tensor& t) {
       if (!t.defined()) return Tensor();
       return Tensor(i == 0 ? jit::real_plane(t.handle()) : jit::imaginary_plane(t.handle()));
     };
     for (Tensor& t : states[i].tensors) t = plane(t);
-    results[i] = update(plane(p), plane(gradient), states[i]);
+    begin(updates[i], plane(p), plane(gradient), states[i], &both);
   }
+  const UpdateResult results[] = {updates[0]->take_result(), updates[1]->take_result()};
   const auto pair = [&](const Tensor& re, const Tensor& im) {
     return re.defined() ? Tensor(jit::complex(re.handle(), im.handle(), s)) : Tensor();
   };
@@ -203,15 +207,20 @@ void Optimizer::step_if(const StepCondition& condition, const Site& s) {
     if (state.master.is_of(*p)) replaced.master = nodes_of(state.master.value);
     if (here.skip.defined()) here.skip = here.skip.to(device, s);
     if (here.factor.defined()) here.factor = here.factor.to(device, s);
-    const auto update_one = [&](const Tensor& value, const Tensor& g, ParameterState& of_it) {
+    const auto begin = [&](std::optional<Update>& u, const Tensor& value, const Tensor& g,
+                           ParameterState& of_it, OfBothPlanes* both) {
       SharedByKind& shared = kinds[kind];
       shared.restart();
-      Update u(name_, s, value, g, of_it, here, has_master_weights(h.group), shared);
-      update(u, h.group);
-      return u.take_result();
+      u.emplace(name_, s, value, g, of_it, here, has_master_weights(h.group), shared);
+      u->both = both;
+      update(*u, h.group);
     };
-    UpdateResult r = is_complex(p->dtype(s)) ? update_planes(*p, gradient, state, update_one, s)
-                                             : update_one(*p, gradient, state);
+    const auto update_one = [&] {
+      std::optional<Update> u;
+      begin(u, *p, gradient, state, nullptr);
+      return u->take_result();
+    };
+    UpdateResult r = is_complex(p->dtype(s)) ? update_planes(*p, gradient, state, begin, s) : update_one();
     if (r.gradient.defined()) p->set_grad(r.gradient, s);
     *p = std::move(r.value);
     if (r.master) state.master.rounded_to(*p);

@@ -71,6 +71,20 @@ Term Update::keep(size_t i, Term value) const {
   return value;
 }
 
+void Update::with_lengths(const Term& a, const Term& b, std::function<void(const Term&, const Term&)> f) {
+  const auto square = [](const Term& t) { return sum(t * t, {}); };
+  const Term squares[] = {square(a), square(b)};
+  if (!both) return f(sqrt(squares[0]), sqrt(squares[1]));
+  if (!both->first) {
+    both->first = std::move(f);
+    both->squares = {squares[0], squares[1]};
+    return;
+  }
+  const Term of_a = sqrt(both->squares[0] + squares[0]), of_b = sqrt(both->squares[1] + squares[1]);
+  both->first(of_a, of_b);
+  f(of_a, of_b);
+}
+
 // The parameter takes the value itself if nobody else has it.
 void Update::finish(Term value) {
   if (skip_) value = unless_skipped(p, value);

@@ -48,6 +48,12 @@ struct UpdateResult {
   bool master = false;  // the value is the rounding of the state's master value
 };
 
+/// Holds what two planes of a complex parameter have to know of each other.
+struct OfBothPlanes {
+  std::array<Term, 2> squares;  // of the plane that came first
+  std::function<void(const Term&, const Term&)> first;
+};
+
 /// Holds what an update of one parameter, or of one plane of a complex one, works with. Terms are of the
 /// parameter's dtype, or of float32 if that has 16 bits.
 ///
@@ -92,11 +98,15 @@ class Update : public detail::Formula {
     if (on_device()) return detail::where(of_step([](auto n) { return n; }) > 1.0, later(), first);
     return state_.step > 1 ? later() : first;
   }
+  /// Calls f with the lengths of two values of the parameter's shape. Those of a complex parameter are known
+  /// once both planes have come here.
+  void with_lengths(const Term& a, const Term& b, std::function<void(const Term&, const Term&)> f);
   /// Gives the parameter's new value, which is the old one if the step is skipped.
   void finish(Term value);
   UpdateResult take_result() { return std::move(result_); }
 
-  Term p, g;  // the parameter and its gradient
+  Term p, g;                     // the parameter and its gradient
+  OfBothPlanes* both = nullptr;  // of a plane
 
  private:
   bool on_device() const { return static_cast<bool>(shared_.count); }

@@ -1,6 +1,21 @@
 #include "tests/differential/random_graph.hpp"
 
 namespace random_graph {
+namespace {
+
+/// Returns x with +0 in the place of NaN where a compiler that is not ours, as NVRTC, may choose which NaN of
+/// two a sum passes on, and its sign: fused it may be another than alone.
+lazy::Arg without_signs_of_nan(lazy::Arg x) {
+  if (lazy::default_device().kind == lazy::DeviceKind::cpu) return x;
+  const lazy::Tensor value(x.handle());
+  return where(isnan(value), zeros_like(value), value);
+}
+lazy::Tensor signbit(lazy::Arg x) { return lazy::signbit(without_signs_of_nan(std::move(x))); }
+lazy::Tensor copysign(lazy::Arg a, lazy::Arg b) {
+  return lazy::copysign(std::move(a), without_signs_of_nan(std::move(b)));
+}
+
+}  // namespace
 
 // exact: the same on every instruction set. Which of two NaNs a sum passes on is not, nor is what reads their
 // sign.
@@ -9,16 +24,26 @@ namespace random_graph {
 #name, [](lazy::Arg x) { return lazy::name(std::move(x)); }, exact \
   }
 const std::vector<UnaryRow> kUnary = {
-    ROW(negative, true),   ROW(abs, true),      ROW(sign, true),        ROW(square, true),
-    ROW(reciprocal, true), ROW(relu, true),     ROW(ceil, true),        ROW(floor, true),
-    ROW(trunc, true),      ROW(round, true),    ROW(sqrt, true),        ROW(rsqrt, false),
-    ROW(exp, false),       ROW(expm1, false),   ROW(log, false),        ROW(log1p, false),
-    ROW(log2, false),      ROW(log10, false),   ROW(sin, false),        ROW(cos, false),
-    ROW(tan, false),       ROW(sinh, false),    ROW(cosh, false),       ROW(tanh, false),
-    ROW(asin, false),      ROW(acos, false),    ROW(atan, false),       ROW(asinh, false),
-    ROW(acosh, false),     ROW(atanh, false),   ROW(erf, false),        ROW(erfc, false),
-    ROW(sigmoid, false),   ROW(gelu, false),    ROW(isnan, true),       ROW(isinf, true),
-    ROW(isfinite, true),   ROW(signbit, false), ROW(logical_not, true), ROW(bitwise_invert, true),
+    ROW(negative, true),    ROW(abs, true),
+    ROW(sign, true),        ROW(square, true),
+    ROW(reciprocal, true),  ROW(relu, true),
+    ROW(ceil, true),        ROW(floor, true),
+    ROW(trunc, true),       ROW(round, true),
+    ROW(sqrt, true),        ROW(rsqrt, false),
+    ROW(exp, false),        ROW(expm1, false),
+    ROW(log, false),        ROW(log1p, false),
+    ROW(log2, false),       ROW(log10, false),
+    ROW(sin, false),        ROW(cos, false),
+    ROW(tan, false),        ROW(sinh, false),
+    ROW(cosh, false),       ROW(tanh, false),
+    ROW(asin, false),       ROW(acos, false),
+    ROW(atan, false),       ROW(asinh, false),
+    ROW(acosh, false),      ROW(atanh, false),
+    ROW(erf, false),        ROW(erfc, false),
+    ROW(sigmoid, false),    ROW(gelu, false),
+    ROW(isnan, true),       ROW(isinf, true),
+    ROW(isfinite, true),    {"signbit", signbit, false},
+    ROW(logical_not, true), ROW(bitwise_invert, true),
 };
 #undef ROW
 
@@ -38,7 +63,7 @@ const std::vector<BinaryRow> kBinary = {
     ROW(minimum, true),
     ROW(atan2, false),
     ROW(hypot, false),
-    ROW(copysign, false),
+    {"copysign", copysign, false},
     ROW(logaddexp, false),
     ROW(equal, true),
     ROW(not_equal, true),

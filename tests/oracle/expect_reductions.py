@@ -161,7 +161,7 @@ def extreme_and_place(d, name):
         return [x, axis, keep], "error"
     best, place = (np.max, np.argmax) if name == "max_with_indices" else (np.min, np.argmin)
     return [x, axis, keep], [
-        Out(t, best(x.a, axis=axis, keepdims=keep)),
+        Out(t, best(x.a, axis=axis, keepdims=keep), zero=True),
         Out("int64", place(x.a, axis=axis, keepdims=keep)),
     ]
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/core/pairs.hpp"
 #include "support/error.hpp"
 
 namespace lazy::jit::calls {
@@ -27,21 +28,6 @@ struct Operands {
     }
   }
 };
-
-template <class Real>
-void put_together(const char* re, const char* im, char* to, int64_t count) {
-  const auto* const x = reinterpret_cast<const Real*>(re);
-  const auto* const y = reinterpret_cast<const Real*>(im);
-  auto* const z = reinterpret_cast<Real*>(to);
-  for (int64_t i = 0; i < count; ++i) z[2 * i] = x[i], z[2 * i + 1] = y[i];
-}
-
-template <class Real>
-void take_plane(const char* from, int which, char* to, int64_t count) {
-  const auto* const z = reinterpret_cast<const Real*>(from);
-  auto* const x = reinterpret_cast<Real*>(to);
-  for (int64_t i = 0; i < count; ++i) x[i] = z[2 * i + which];
-}
 
 }  // namespace
 
@@ -73,10 +59,8 @@ WholeRun::WholeRun(const CallRun& r) : planes_(r) {
     in_.push_back(first);
     if (!is_complex(operands_[i].dtype)) continue;
     char* const to = memory_for(operands_[i]);
-    const int64_t count = numel(operands_[i].shape);
-    const char* const second = r.in[given.place[i] + 1];
-    if (operands_[i].dtype == DType::complex64) put_together<float>(first, second, to, count);
-    else put_together<double>(first, second, to, count);
+    interleave(plane_type(operands_[i].dtype), first, r.in[given.place[i] + 1], to,
+               static_cast<size_t>(numel(operands_[i].shape)));
     in_.back() = to;
   }
   size_t place = 0;
@@ -110,9 +94,8 @@ void WholeRun::give() const {
     for (const int which : {0, 1}) {
       char* const to = planes_.out[place++];
       if (!to) continue;
-      const int64_t count = numel(outputs_[i].shape);
-      if (outputs_[i].dtype == DType::complex64) take_plane<float>(out_[i], which, to, count);
-      else take_plane<double>(out_[i], which, to, count);
+      take_plane(plane_type(outputs_[i].dtype), out_[i], which, to,
+                 static_cast<size_t>(numel(outputs_[i].shape)));
     }
   }
 }

@@ -45,13 +45,15 @@ VarlenAttributes check_attention(const CallSpec& spec, std::span<const Meta> o) 
   return a;
 }
 
-std::vector<CallOutput> infer_attention(const CallSpec& spec, std::span<const Meta> o) {
+}  // namespace
+
+std::vector<CallOutput> infer_varlen_attention(const CallSpec& spec, std::span<const Meta> o) {
   if (o.size() != static_cast<size_t>(check_attention(spec, o).operands())) unfit(spec);
   const Shape& q = o[0].shape;
   return {{{o[0].dtype, {q[0], q[1], o[2].shape.back()}}, {}}, {{o[0].dtype, {q[0], q[1]}}, {}}};
 }
 
-std::vector<CallOutput> infer_attention_backward(const CallSpec& spec, std::span<const Meta> o) {
+std::vector<CallOutput> infer_varlen_attention_backward(const CallSpec& spec, std::span<const Meta> o) {
   const VarlenAttributes a = check_attention(spec, o);
   const auto own = static_cast<size_t>(a.operands());
   const Shape& q = o[0].shape;
@@ -62,6 +64,8 @@ std::vector<CallOutput> infer_attention_backward(const CallSpec& spec, std::span
   return {CallOutput::like(0, o[0], o[0].dtype), CallOutput::like(1, o[1], o[0].dtype),
           CallOutput::like(2, o[2], o[0].dtype)};
 }
+
+namespace {
 
 /// Calls query(sequence, query, head, place) for each row of the result.
 template <class T, class F>
@@ -211,12 +215,12 @@ void check_sequences(const CallRun& r) {
 // copy the blocks that it adds keys to.
 constinit const CallDefinition kVarlenAttention{.name = "varlen_attention",
                                                 .traits = call_trait::kNoThrow,
-                                                .infer = infer_attention,
+                                                .infer = infer_varlen_attention,
                                                 .run = run_attention,
                                                 .describe = describe_varlen};
 constinit const CallDefinition kVarlenAttentionBackward{.name = "varlen_attention_backward",
                                                         .traits = call_trait::kNoThrow,
-                                                        .infer = infer_attention_backward,
+                                                        .infer = infer_varlen_attention_backward,
                                                         .run = run_attention_backward,
                                                         .describe = describe_varlen};
 

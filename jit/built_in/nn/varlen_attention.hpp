@@ -87,6 +87,10 @@ struct VarlenAttention {
 /// read where they say.
 void check_sequences(const CallRun&);
 
+/// Describe the outputs of the calls, and of intentions of them (lazy/nn/functional), which have their
+/// operands.
+std::vector<CallOutput> infer_varlen_attention(const CallSpec&, std::span<const Meta>);
+std::vector<CallOutput> infer_varlen_attention_backward(const CallSpec&, std::span<const Meta>);
 extern const CallDefinition kVarlenAttention, kVarlenAttentionBackward;
 
 }  // namespace lazy::jit::calls

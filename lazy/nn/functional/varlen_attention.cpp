@@ -207,13 +207,11 @@ std::vector<Handle> varlen_second_derivatives(const jit::CallGradients& d) {
   });
 }
 
-constinit const jit::CallDefinition kVarlenGradients{
-    .name = "scaled_dot_product_attention.varlen_gradient",
-    .traits = jit::call_trait::kNoThrow,
-    .infer = [](const jit::CallSpec& spec,
-                std::span<const jit::Meta> o) { return jit::calls::kVarlenAttentionBackward.infer(spec, o); },
-    .expand = expand_varlen_gradients,
-    .vjp = varlen_second_derivatives};
+constinit const jit::CallDefinition kVarlenGradients{.name = "scaled_dot_product_attention.varlen_gradient",
+                                                     .traits = jit::call_trait::kNoThrow,
+                                                     .infer = jit::calls::infer_varlen_attention_backward,
+                                                     .expand = expand_varlen_gradients,
+                                                     .vjp = varlen_second_derivatives};
 
 std::vector<Handle> varlen_derivatives(const jit::CallGradients& d) {
   const auto how = d.spec.as<VarlenAttributes>();
@@ -229,13 +227,11 @@ std::vector<Handle> varlen_derivatives(const jit::CallGradients& d) {
   return all;
 }
 
-constinit const jit::CallDefinition kVarlenIntention{
-    .name = "scaled_dot_product_attention.varlen",
-    .traits = jit::call_trait::kNoThrow,
-    .infer = [](const jit::CallSpec& spec,
-                std::span<const jit::Meta> o) { return jit::calls::kVarlenAttention.infer(spec, o); },
-    .expand = expand_varlen,
-    .vjp = varlen_derivatives};
+constinit const jit::CallDefinition kVarlenIntention{.name = "scaled_dot_product_attention.varlen",
+                                                     .traits = jit::call_trait::kNoThrow,
+                                                     .infer = jit::calls::infer_varlen_attention,
+                                                     .expand = expand_varlen,
+                                                     .vjp = varlen_derivatives};
 
 /// Names what the keys and values of an attention are.
 struct Attended {

@@ -1,5 +1,6 @@
 #include "lazy/nn/modules/parametrizations.hpp"
 
+#include "lazy/complex/complex.hpp"
 #include "lazy/formula/formula.hpp"
 #include "lazy/nn/functional/norms.hpp"
 #include "lazy/nn/modules/convolution.hpp"
@@ -48,7 +49,7 @@ std::optional<std::vector<Tensor>> WeightNorm::right_inverse(const Tensor& value
   Arg w(value, s);
   const Formula f("weight_norm", {&w});
   const Term v = f.term(w);
-  return std::vector{f.tensor(length(v, dim).as(f.result).handle()), value};
+  return std::vector{f.tensor(length(v, dim).as(plane_type(f.result)).handle()), value};
 }
 
 SpectralNorm::SpectralNorm(const Tensor& weight, int64_t iterations, double least, int64_t rows_along,
@@ -95,7 +96,7 @@ Tensor of_length_one(const Tensor& x, double least, const Site& s) {
 
 void SpectralNorm::iterate(const Tensor& matrix, int64_t times, const Site& s) {
   const no_grad scope;
-  const Tensor m = matrix_of(matrix, dim, s), t = matrix_of(matrix, dim, s).T(s);
+  const Tensor m = matrix_of(matrix, dim, s), t = conj(Arg(m.T(s), s));
   for (int64_t i = 0; i < times; ++i) {
     u_ = of_length_one(mv(Arg(m, s), Arg(v_, s)), eps, s);
     v_ = of_length_one(mv(Arg(t, s), Arg(u_, s)), eps, s);
@@ -106,7 +107,9 @@ Tensor SpectralNorm::forward(const std::vector<Tensor>& x, Site s) {
   if (!u_.defined()) return of_length_one(x[0], eps, s);
   if (training()) iterate(x[0], n_power_iterations, s);
   const Tensor m = matrix_of(x[0], dim, s);
-  const Tensor largest = dot(Arg(u_, s), Arg(mv(Arg(m, s), Arg(v_, s)), s));
+  const Tensor stretched = mv(Arg(m, s), Arg(v_, s));
+  const Tensor largest = is_complex(m.dtype(s)) ? real(Arg(vecdot(Arg(u_, s), Arg(stretched, s)), s))
+                                                : dot(Arg(u_, s), Arg(stretched, s));
   return divide(Arg(x[0], s), Arg(largest, s));
 }
 
@@ -124,10 +127,15 @@ LowRank::LowRank(const Tensor& weight, int64_t rank, double factor, Generator* g
     MaybeDevice device;
     Generator* generator;
   };
-  const nn::detail::Fresh fresh(Options{weight.dtype(s), weight.device(s), generator}, s);
+  const nn::detail::Fresh fresh(Options{plane_type(weight.dtype(s)), weight.device(s), generator}, s);
   const int64_t out = weight.size(0, s), in = out ? weight.size(s) / out : 0;
-  lora_A = fresh.uniform({rank, in}, nn::detail::bound_of(in));
-  lora_B = fresh.constant({out, rank}, 0);
+  const auto made = [&](const auto& one) {
+    if (!is_complex(weight.dtype(s))) return one();
+    const Tensor re = one(), im = one();
+    return Parameter(complex(Arg(re.detach(s), s), Arg(im.detach(s), s)), true, s);
+  };
+  lora_A = made([&] { return fresh.uniform({rank, in}, nn::detail::bound_of(in)); });
+  lora_B = made([&] { return fresh.constant({out, rank}, 0); });
 }
 
 Tensor LowRank::forward(const std::vector<Tensor>& x, Site s) {

@@ -68,6 +68,8 @@ ParametrizationList* list_of(const Parameter& p) {
   return dynamic_cast<ParametrizationList*>(p.parametrized());
 }
 
+bool has_gradients(DType t) { return is_float(t) || is_complex(t); }
+
 void check_like(const Tensor& made, const Shape& shape, DType t, const Site& s) {
   if (made.shape(s) != shape)
     fail<ShapeError>(kRegister,
@@ -197,7 +199,7 @@ void detail::add(Parameter& p, Item item, bool unsafe, bool training, const Site
   } else {
     list->originals_.reserve(parts->size());
     for (const Tensor& part : *parts)
-      list->originals_.emplace_back(part, trained && is_float(part.dtype(s)), s);
+      list->originals_.emplace_back(part, trained && has_gradients(part.dtype(s)), s);
   }
   made.set_parametrized(list, s);
   if (!unsafe) check_like(list->like(s), shape, type, s);
@@ -206,7 +208,7 @@ void detail::add(Parameter& p, Item item, bool unsafe, bool training, const Site
     if (part.shape(s) == shape && part.dtype(s) == type) {
       if (parts) p = part;
     } else {
-      if (!is_float(part.dtype(s))) p.requires_grad_(false, s);
+      if (!has_gradients(part.dtype(s))) p.requires_grad_(false, s);
       p.reset(part, s);
     }
     list->originals_[0] = std::move(p);

@@ -9,6 +9,7 @@
 #include "tests/common/folder.hpp"
 
 using namespace lazy;
+using namespace std::complex_literals;
 using C = std::complex<double>;
 
 namespace {
@@ -115,6 +116,27 @@ BOOST_AUTO_TEST_CASE(optimizers) {
       [&](const auto& all) { return optim::LBFGS(all, {.lr = 0.2, .max_iter = 3}); },
       {{0.475978996205, -0.463643486714}, {-0.129225652755, 1.8359026584}, {1.12696188868, -0.362039111809}},
       {0.755489965092, -0.222550174539});
+}
+
+// The trust ratio is that of the whole parameter: it is trained as its parts are side by side in a real one.
+BOOST_AUTO_TEST_CASE(lamb) {
+  const std::vector<C> begin{{1, 2}, {-0.5, 0.25}, {3, -1}};
+  for (const bool conditional : {false, true}) {
+    Parameter p{from_span(begin)}, other{from_span(begin) * 2.0}, parts{view_as_real(from_span(begin))};
+    const optim::LAMBOptions options{.lr = 0.1, .weight_decay = 0.01};
+    optim::LAMB o({p, other}, options), of_parts(parts, options);
+    for (int i = 0; i < 5; ++i) {
+      o.zero_grad(), of_parts.zero_grad();
+      (sum(real(exp(p) * (1.0 - 2.0i))) + sum(square(abs(other)))).backward();
+      sum(real(exp(view_as_complex(parts)) * (1.0 - 2.0i))).backward();
+      const Tensor skip = full({}, i == 2);
+      if (conditional) o.step_unless(skip), of_parts.step_unless(skip);
+      else o.step(), of_parts.step();
+    }
+    near(p, view_as_complex(parts).to_vector<C>(), 1e-12);
+    near(o.state_dict().at("state.0.exp_avg"),
+         view_as_complex(of_parts.state_dict().at("state.0.exp_avg")).to_vector<C>(), 1e-12);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(states) {
