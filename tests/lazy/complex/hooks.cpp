@@ -191,6 +191,36 @@ BOOST_AUTO_TEST_CASE(in_functions) {
   BOOST_TEST(calls == 1);
 }
 
+// A hook that is registered while a pass goes on is called from the next one on, once.
+BOOST_AUTO_TEST_CASE(during_a_pass) {
+  Tensor z = marked({2.0 + 3.0i}), w = tensor({5.0}, float64);
+  w.requires_grad_();
+  int calls = 0;
+  bool registered = false;
+  register_hook(w, [&](const Tensor&) {
+    if (!registered) register_post_accumulate_grad_hook(z, [&](const Tensor&) { ++calls; });
+    registered = true;
+    return Tensor();
+  });
+  for (int pass = 0; pass < 2; ++pass) {
+    sum(real(z) * 2.0 * w * imag(z)).backward();
+    BOOST_TEST(calls == pass);
+  }
+}
+
+// Forward derivatives go through values with hooks.
+BOOST_AUTO_TEST_CASE(forward) {
+  const auto f = [&](const std::vector<Tensor>& x) {
+    const Tensor y = x[0] * x[0];
+    if (y.requires_grad()) register_hook(y, [](const Tensor& g) { return g; });
+    return y * 2.0;
+  };
+  const Tensor at = from_span(std::vector<C>{2.0 + 3.0i}), v = from_span(std::vector<C>{1.0 - 1.0i});
+  const auto [value, tangent] = jvp(f, {at}, {v});
+  BOOST_TEST(value.to_vector<C>()[0] == 2.0 * C(2, 3) * C(2, 3));
+  BOOST_TEST(tangent.to_vector<C>()[0] == 4.0 * C(2, 3) * C(1, -1));
+}
+
 // Each output of a call has hooks of its own.
 BOOST_AUTO_TEST_CASE(outputs_of_a_call) {
   Tensor a = tensor({{2.0, 1.0}, {1.0, 3.0}}, float64);
