@@ -30,9 +30,11 @@ Term weights(D d, const Term& half, int64_t n, double inner) {
 void complex(D d) {
   if (!d.wants(0) && !d.wants(1)) return;
   const Term re = d.g(0), im = d.g(1);
-  const std::vector<Term> back = call(d, calls::kFft, {&im.handle(), &re.handle()});
-  d.to(0, [&] { return back[1]; });
-  d.to(1, [&] { return back[0]; });
+  const Handle* const exchanged[] = {&im.handle(), &re.handle()};
+  const std::vector<Handle> back = detail::record_call(*std::get<const jit::CallSpec*>(d.op.what), exchanged,
+                                                       d.site);  // along the same axis
+  d.to(0, [&] { return d.term(back[1]); });
+  d.to(1, [&] { return d.term(back[0]); });
 }
 
 /// Halves the gradients of bins that stand for two, of which only one has a gradient.

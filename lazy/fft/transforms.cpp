@@ -16,6 +16,14 @@ std::vector<Handle> transform(const jit::CallDefinition& d, std::initializer_lis
                              std::span(operands.begin(), operands.size()), s);
 }
 
+/// Records a transform of complex numbers. Back is forward with both parts exchanged.
+Handle transform_planes(const jit::CallSpec& spec, const Handle& h, bool forward, const Site& s) {
+  const Planes p = planes_of(h);
+  const Handle* const operands[] = {forward ? &p.re : &p.im, forward ? &p.im : &p.re};
+  const std::vector<Handle> y = detail::record_call(spec, operands, s);
+  return jit::complex(y[forward ? 0 : 1], y[forward ? 1 : 0], s);
+}
+
 /// Moves the axis to the end, and what f returns back.
 template <class F>
 Handle along_last(const Recorder& r, const Handle& x, int axis, F&& f) {
@@ -66,15 +74,23 @@ Handle Transforms::scaled(const Handle& x, int64_t n, bool forward) const {
 
 Handle Transforms::complex(const Handle& given, int axis, int64_t n, bool forward) const {
   const Handle x = resized(cast(given, complex_type(given->dtype), site), axis, n);
-  return scaled(along_last(*this, x, axis,
-                           [&](const Handle& h) {
-                             const Planes p = planes_of(h);
-                             // Back is forward with both parts exchanged.
-                             const Handle &a = forward ? p.re : p.im, &b = forward ? p.im : p.re;
-                             const std::vector<Handle> y = transform(jit::calls::kFft, {&a, &b}, site);
-                             return jit::complex(y[forward ? 0 : 1], y[forward ? 1 : 0], site);
-                           }),
-                n, forward);
+  const int rank = x->shape.size();
+  if (axis == rank - 1 || x->device.kind != DeviceKind::cpu) {
+    const jit::CallSpec& rows = jit::intern_call(jit::calls::kFft, std::string_view());
+    return scaled(
+        along_last(*this, x, axis, [&](const Handle& h) { return transform_planes(rows, h, forward, site); }),
+        n, forward);
+  }
+  // As columns of matrices: of the axes before, and of those behind.
+  Shape matrices;
+  for (int i = 0; i <= axis; ++i) matrices.push_back(x->shape[i]);
+  int64_t across = 1;
+  for (int i = axis + 1; i < rank; ++i) across *= x->shape[i];
+  matrices.push_back(across);
+  const Shape shape = x->shape;
+  const Handle y = transform_planes(jit::intern_call(jit::calls::kFft, jit::calls::FftColumns{1}),
+                                    rank - axis == 2 ? x : reshape(x, matrices), forward, site);
+  return scaled(rank - axis == 2 ? y : reshape(y, shape), n, forward);
 }
 
 Handle Transforms::half(const Handle& given, int axis, int64_t n, bool forward) const {

@@ -40,13 +40,13 @@ void run_level(const FftRun<T>& run, const Level<T>& level) {
     const Scratch scratch(bytes);
     level.rows(run, first, last, reinterpret_cast<T*>(scratch.data()), share);
   };
-  const int64_t blocks = (run.rows + kRowsTogether - 1) / kRowsTogether;
+  const int64_t parts = run.parts(), together = run.kind == FftKind::columns ? 1 : kRowsTogether;
+  const int64_t blocks = (parts + together - 1) / together;
   const bool several = blocks > 1 && worth_threads(jit::calls::fft_nanoseconds(run.rows, run.length));
   const int64_t pieces = several ? std::min(blocks, thread_count() * kPiecesOfThread) : 1;
-  if (pieces <= 1) return piece(0, run.rows, on_threads);
+  if (pieces <= 1) return piece(0, parts, on_threads);
   for_each(pieces, [&](int64_t i) {
-    piece(blocks * i / pieces * kRowsTogether, std::min(blocks * (i + 1) / pieces * kRowsTogether, run.rows),
-          alone);
+    piece(blocks * i / pieces * together, std::min(blocks * (i + 1) / pieces * together, parts), alone);
   });
 }
 

@@ -15,7 +15,8 @@ void need(bool good, const char* what) {
 
 bool is_wide(const Meta& m) { return m.dtype == DType::float32 || m.dtype == DType::float64; }
 
-std::vector<CallOutput> infer_fft(const CallSpec&, std::span<const Meta> o) {
+std::vector<CallOutput> infer_fft(const CallSpec& spec, std::span<const Meta> o) {
+  need(!spec.as<FftColumns>().columns || (!o.empty() && o[0].shape.size() >= 2), "columns are of matrices");
   need(o.size() == 2 && is_wide(o[0]) && o[1].dtype == o[0].dtype && o[0].shape == o[1].shape &&
            !o[0].shape.empty(),
        "two planes of one shape are needed");
@@ -52,7 +53,7 @@ void run_plain(const CallRun& r) {
     using T = decltype(zero);
     const FftRun<T> run(r, kind);
     std::vector<T> scratch(static_cast<size_t>(fft_scratch<T, 1>(run)));
-    fft_rows<T, 1>(run, 0, run.rows, scratch.data(), fft_alone);
+    fft_rows<T, 1>(run, 0, run.parts(), scratch.data(), fft_alone);
   });
 }
 

@@ -26,7 +26,7 @@ struct FftRows {
   int64_t to_run, to_stride;  // from a run to the next, and from number R p + k to the next
 };
 
-/// Does a pass whose neighbours fill whole vectors.
+/// Does a pass whose neighbours fill a vector.
 template <int R, int width, class T>
 void pass_of_neighbours(const FftPlan<T>& plan, const typename FftPlan<T>::Pass& pass, const FftRows<T>& r) {
   using V = FftLanes<T, width>;
@@ -38,7 +38,8 @@ void pass_of_neighbours(const FftPlan<T>& plan, const typename FftPlan<T>::Pass&
       const int64_t from = s * run + r.from_stride * p, to = s * r.to_run + to_stride * R * p;
       const T *re = r.re + from, *im = r.im + from;
       T *to_re = r.to_re + to, *to_im = r.to_im + to;
-      for (int64_t q = 0; q < run; q += width) {
+      for (int64_t next = 0; next < run; next += width) {
+        const int64_t q = std::min(next, run - width);  // the last vector does some numbers again
         FftNumber<V> a[R];
         each<R>([&](auto j) LAZY_FFT_INLINE {
           a[j] = {load_lanes<V>(re + q + step * j), load_lanes<V>(im + q + step * j)};
@@ -100,7 +101,7 @@ void pass_of_groups(const FftPlan<T>& plan, const typename FftPlan<T>::Pass& pas
 template <int R, int width, class T>
 void pass_of_radix(const FftPlan<T>& plan, const typename FftPlan<T>::Pass& pass, const FftRows<T>& r) {
   if constexpr (width > 1) {
-    if (r.run % width == 0) return pass_of_neighbours<R, width>(plan, pass, r);
+    if (r.run >= width) return pass_of_neighbours<R, width>(plan, pass, r);
     if (r.run == 1 && r.runs == 1 && pass.groups >= width) return pass_of_groups<R, width>(plan, pass, r, 0);
     return pass_of_radix<R, width / 2>(plan, pass, r);
   } else {

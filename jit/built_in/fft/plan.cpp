@@ -36,21 +36,25 @@ Root root_of_unity(int64_t k, int64_t n) {
 namespace {
 
 /// Returns the factors, in the order of passes; none if a prime among them is too large for one.
-std::vector<int> factors_of(int64_t n, int largest) {
+std::vector<int> factors_of(int64_t n) {
   std::vector<int> factors;
   const auto take = [&](int f) {
     while (n % f == 0) factors.push_back(f), n /= f;
   };
-  int twos = 0;
-  while (n >> twos > 1 && n % (int64_t{2} << twos) == 0) ++twos;
+  int power = 0;  // of two
+  while (n % (int64_t{2} << power) == 0) ++power;
   // Few passes; eight or sixteen at first, so that the next pass has as many numbers side by side. More
   // sixteens do not pay: they do not fit the registers.
-  if (twos == 7 || twos == 10) factors.push_back(16), n /= 16;
+  if (power == 7 || power == 10) factors.push_back(16), n /= 16;
   while (n % 8 == 0 && n != 16) factors.push_back(8), n /= 8;
   take(4);
   take(2);
-  for (int f = 3; f <= largest; f += 2) take(f);
+  const auto twos = static_cast<std::ptrdiff_t>(factors.size());
+  // The largest prime first: more numbers are side by side then. Before a two alone, too.
+  for (const int f : {31, 29, 23, 19, 17, 13, 11, 7, 5, 3}) take(f);
   if (n > 1) factors.clear();
+  else if (!factors.empty() && factors.front() == 2)
+    std::rotate(factors.begin(), factors.begin() + twos, factors.end());
   return factors;
 }
 
@@ -100,7 +104,7 @@ FftPlan<T>::FftPlan(int64_t n, bool of_real, bool whole) : length(n) {
     for (int64_t k = 0; k <= n / 2; ++k) add_root(chirp_re, chirp_im, k, n);
     return;
   }
-  const std::vector<int> factors = factors_of(n, kLargestFactor);
+  const std::vector<int> factors = factors_of(n);
   if (factors.empty() && n > 1) {
     inner = std::make_unique<const FftPlan>(convenient_from(2 * n - 1));
     const int64_t m = inner->length;

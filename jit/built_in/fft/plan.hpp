@@ -17,8 +17,7 @@ struct FftSplit;
 
 template <class T>
 struct FftPlan {
-  static constexpr int kLargestFactor = 31;  // of passes; larger primes make a convolution
-  static constexpr int64_t kBlock = 16;      // groups whose roots lie together
+  static constexpr int64_t kBlock = 16;  // groups whose roots lie together
 
   /// `of_real`: for real numbers, which half as many complex ones stand for if their number is even. `whole`:
   /// never as a matrix.

@@ -14,15 +14,17 @@ struct FftTransforms {
   FftShare share;    // of a long row
 
   int64_t bins() const { return plan.length / 2 + 1; }
-  /// Rows side by side in vectors, for lengths that vectors don't divide.
-  static bool takes_lanes(const FftPlan<T>& plan, int64_t rows) {
-    return width > 1 && rows >= width && plan.length % 64 != 0 && !plan.inner && plan.length <= 4096;
+  /// True for lengths of which several rows are transformed side by side: the short ones, and those of which
+  /// a row alone does not fill vectors.
+  static bool fits_lanes(const FftPlan<T>& plan) {
+    return width > 1 && !plan.inner && !plan.split &&
+           (plan.length < 64 || (plan.length % 8 != 0 && plan.length <= 2048));
   }
   /// Returns the numbers of T that a thread needs for its rows.
   static int64_t scratch(const FftPlan<T>& plan) {
-    const FftPlan<T>& of = plan.half ? *plan.half : plan;
-    const int64_t lanes = plan.inner || plan.half || plan.length > 4096 ? 1 : width;
-    return 4 * (plan.length + 1) * lanes + of.scratch(lanes);
+    if (plan.half) return 4 * (plan.length + 1) + plan.half->scratch(1);
+    const int64_t lanes = fits_lanes(plan) ? width : 1;
+    return 4 * (plan.length + 1) * lanes + plan.scratch(lanes);
   }
 
   /// Transforms complex rows [first, last).
@@ -40,19 +42,88 @@ struct FftTransforms {
     T *const a_re = scratch, *const a_im = a_re + all, *const b_re = a_im + all, *const b_im = b_re + all;
     for (int64_t row = first; row < last; row += width) {
       const int64_t some = std::min<int64_t>(width, last - row);
-      for (int64_t l = 0; l < width; ++l) {
-        const int64_t from = (row + std::min(l, some - 1)) * n;  // lanes without a row repeat one
-        for (int64_t i = 0; i < n; ++i)
-          a_re[i * width + l] = re[from + i], a_im[i * width + l] = im[from + i];
-      }
+      rows_to_lanes(re + row * n, some, a_re);
+      rows_to_lanes(im + row * n, some, a_im);
       fft_by_passes<T, width>(plan, width, a_re, a_im, width, b_re, b_im, width, b_im + all);
-      for (int64_t l = 0; l < some; ++l) {
-        if (to_re)
-          for (int64_t i = 0; i < n; ++i) to_re[(row + l) * n + i] = b_re[i * width + l];
-        if (to_im)
-          for (int64_t i = 0; i < n; ++i) to_im[(row + l) * n + i] = b_im[i * width + l];
-      }
+      if (to_re) lanes_to_rows(b_re, some, to_re + row * n);
+      if (to_im) lanes_to_rows(b_im, some, to_im + row * n);
     }
+  }
+
+  /// Puts rows side by side; lanes without a row repeat the last one.
+  void rows_to_lanes(const T* rows, int64_t some, T* lanes) const {
+    const int64_t n = plan.length;
+    int64_t i = 0;
+    if (some == width)
+      for (; i + width <= n; i += width) transpose(rows + i, n, lanes + i * width, width);
+    for (int64_t l = 0; l < width; ++l)
+      for (int64_t k = i; k < n; ++k) lanes[k * width + l] = rows[std::min(l, some - 1) * n + k];
+  }
+  /// Does the opposite.
+  void lanes_to_rows(const T* lanes, int64_t some, T* rows) const {
+    const int64_t n = plan.length;
+    int64_t i = 0;
+    if (some == width)
+      for (; i + width <= n; i += width) transpose(lanes + i * width, width, rows + i, n);
+    for (int64_t l = 0; l < some; ++l)
+      for (int64_t k = i; k < n; ++k) rows[l * n + k] = lanes[k * width + l];
+  }
+  /// Transposes a square of `width` rows that lie so far apart.
+  static void transpose(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+    using V = FftLanes<T, width>;
+    V v[width];
+    each<width>([&](auto k) LAZY_FFT_INLINE { v[k] = load_lanes<V>(from + k * from_stride); });
+    put_in_turn<width, width>(v);
+    each<width>([&](auto k) LAZY_FFT_INLINE { store_lanes(to + k * to_stride, v[k]); });
+  }
+
+  /// Returns the numbers of T that a thread needs for columns.
+  static int64_t scratch_of_columns(const FftPlan<T>& plan) {
+    if (plan.inner || plan.split) return 4 * plan.length + plan.scratch(1);
+    return 4 * plan.length * kFftSideBySide<T> + plan.scratch(kFftSideBySide<T>);
+  }
+
+  /// Transforms the columns of blocks [first, last): in each matrix `across` lie side by side.
+  void columns(int64_t first, int64_t last, int64_t across, T* scratch) const {
+    constexpr int64_t W = kFftSideBySide<T>;
+    const int64_t n = plan.length, blocks = (across + W - 1) / W;
+    for (int64_t b = first; b < last; ++b) {
+      const int64_t from = b / blocks * n * across + b % blocks * W;
+      const int64_t some = std::min(W, across - b % blocks * W);
+      if (plan.inner || plan.split)
+        for (int64_t l = 0; l < some; ++l) one_column(from + l, across, scratch);
+      else block_of_columns(from, across, some, scratch);
+    }
+  }
+
+  void one_column(int64_t from, int64_t across, T* scratch) const {
+    const int64_t n = plan.length;
+    T *const a_re = scratch, *const a_im = a_re + n, *const b_re = a_im + n, *const b_im = b_re + n;
+    for (int64_t i = 0; i < n; ++i) a_re[i] = re[from + i * across], a_im[i] = im[from + i * across];
+    fft_of_row<T, width>(plan, a_re, a_im, b_re, b_im, b_im + n, share);
+    for (int64_t i = 0; to_re && i < n; ++i) to_re[from + i * across] = b_re[i];
+    for (int64_t i = 0; to_im && i < n; ++i) to_im[from + i * across] = b_im[i];
+  }
+
+  void block_of_columns(int64_t from, int64_t across, int64_t some, T* scratch) const {
+    constexpr int64_t W = kFftSideBySide<T>;
+    const int64_t n = plan.length;
+    T *const a_re = scratch, *const a_im = a_re + n * W, *const b_re = a_im + n * W,
+             *const b_im = b_re + n * W, *const rest = b_im + n * W;
+    if (some == W && to_re && to_im)
+      return fft_by_passes<T, width>(plan, W, re + from, im + from, across, to_re + from, to_im + from,
+                                     across, rest);
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t l = 0; l < W; ++l) {  // lanes without a column repeat the last one
+        const int64_t at = from + i * across + std::min(l, some - 1);
+        a_re[i * W + l] = re[at], a_im[i * W + l] = im[at];
+      }
+    fft_by_passes<T, width>(plan, W, a_re, a_im, W, b_re, b_im, W, rest);
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t l = 0; l < some; ++l) {
+        if (to_re) to_re[from + i * across + l] = b_re[i * W + l];
+        if (to_im) to_im[from + i * across + l] = b_im[i * W + l];
+      }
   }
 
   /// Transforms real rows to the first half of their spectrum.

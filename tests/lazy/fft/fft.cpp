@@ -74,12 +74,38 @@ BOOST_AUTO_TEST_CASE(long_rows) {
   }
 }
 
+// Any axis but the last: as columns, which fill lines or don't, of lengths of passes, of a matrix and of a
+// convolution.
+BOOST_AUTO_TEST_CASE(axes) {
+  const std::vector<Shape> shapes = {{6, 1},     {5, 3},       {64, 16},     {12, 33},   {37, 5},
+                                     {2, 7, 20}, {3, 4, 5, 6}, {1 << 15, 2}, {40009, 1}, {0, 4, 3},
+                                     {4, 3, 0},  {300, 70},    {1, 8}};
+  for (const Shape& shape : shapes)
+    for (int axis = 0; axis < static_cast<int>(shape.size()) - 1; ++axis) {
+      if (shape[axis] == 0) continue;
+      const Tensor x = noise(shape).eval();
+      const Tensor last = moveaxis(x, axis, -1).contiguous().eval();
+      const auto same = [&](const Tensor& got, const Tensor& of_rows, const char* what) {
+        const Tensor want = moveaxis(of_rows, -1, axis);
+        BOOST_TEST((got.shape() == want.shape()));
+        if (got.numel() > 0)
+          BOOST_TEST(distance(got, want) < 1e-13, what << " " << to_string(shape) << " axis " << axis);
+      };
+      same(fft::fft(x, {}, axis), fft::fft(last), "fft");
+      same(fft::ifft(x, {}, axis, "ortho"), fft::ifft(last, {}, -1, "ortho"), "ifft");
+      same(real(fft::fft(x, {}, axis)).astype(complex128), real(fft::fft(last)).astype(complex128),
+           "real part");
+      same(fft::fft(x.astype(complex64), {}, axis).astype(complex128),
+           fft::fft(last.astype(complex64)).astype(complex128), "complex64");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(any_number_of_threads_gives_the_same_bits) {
   const Tensor x = noise({300, 500}, complex64).eval(), r = real(x).eval(),
                one_row = noise({100000}, complex64).eval();
   const auto all = [&] {
     std::vector<std::complex<float>> v = fft::fft(x).to_vector<std::complex<float>>();
-    for (const Tensor& y : {fft::rfft(r), fft::fft(one_row), fft::rfft(real(one_row))})
+    for (const Tensor& y : {fft::rfft(r), fft::fft(x, {}, 0), fft::fft(one_row), fft::rfft(real(one_row))})
       for (const auto& c : y.to_vector<std::complex<float>>()) v.push_back(c);
     return v;
   };
@@ -121,6 +147,8 @@ BOOST_AUTO_TEST_CASE(gradients) {
         "hfft", [&](const Tensor& x) { return fft::hfft(x, n); }, noise({2, n / 2 + 1}));
     agrees(
         "ihfft", [&](const Tensor& x) { return fft::ihfft(x); }, noise({2, n}, float64));
+    agrees(
+        "columns", [&](const Tensor& x) { return fft::fft(x, {}, 0); }, noise({n, 3, 2}));
     agrees(
         "fft2", [&](const Tensor& x) { return fft::fft2(x); }, noise({3, n}));
     agrees(
