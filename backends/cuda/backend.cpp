@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "backends/cuda/compile.hpp"
+#include "backends/cuda/fft_call.hpp"
 #include "backends/cuda/kernel.hpp"
 #include "backends/cuda/nccl_carrier.hpp"
 #include "backends/cuda/rows_kernel.hpp"
@@ -66,6 +67,9 @@ class GpuBackend final : public CrossCompiler {
       : CrossCompiler(gpu->architecture, gpu->driver.version / 1000), gpu_(std::move(gpu)) {}
   Device device() const override { return {DeviceKind::cuda, static_cast<uint8_t>(gpu_->ordinal)}; }
   uint64_t context() const override { return reinterpret_cast<uint64_t>(gpu_.get()); }
+  std::unique_ptr<jit::CallKernel> make_call(const jit::CallSpec& spec) override {
+    return make_fft_call(spec, *gpu_);
+  }
   void* allocate(size_t bytes) override { return gpu_->allocator.allocate(bytes); }
   void deallocate(void* p, size_t bytes) noexcept override { gpu_->allocator.deallocate(p, bytes); }
   size_t release_memory() override {

@@ -12,7 +12,13 @@ void fail_in_child() {
 }
 
 Gpu::Gpu(int ordinal_)
-    : driver(api::driver()), ordinal(ordinal_), allocator(*this), staging(*this), graphs(*this), blas(*this) {
+    : driver(api::driver()),
+      ordinal(ordinal_),
+      allocator(*this),
+      staging(*this),
+      graphs(*this),
+      blas(*this),
+      fft(*this) {
   check(driver.device_get(&handle, ordinal), "cuDeviceGet");
   char text[256] = {};
   check(driver.device_name(text, sizeof text - 1, handle), "cuDeviceGetName");

@@ -7,6 +7,7 @@
 #include "backends/cuda/allocator.hpp"
 #include "backends/cuda/api/driver.hpp"
 #include "backends/cuda/blas.hpp"
+#include "backends/cuda/fft.hpp"
 #include "backends/cuda/launch_graph.hpp"
 #include "backends/cuda/staging.hpp"
 #include "support/forks.hpp"
@@ -68,6 +69,7 @@ class Gpu {
   Staging staging;
   LaunchGraphs graphs;
   Blas blas;
+  Fft fft;
 
  private:
   int attribute(api::DeviceAttribute) const;

@@ -3,6 +3,7 @@
 
 #include "jit/backend/registry.hpp"
 #include "jit/calls/call.hpp"
+#include "jit/calls/on_host.hpp"
 #include "jit/core/bytes.hpp"
 #include "support/error.hpp"
 #include "support/log.hpp"
@@ -37,40 +38,7 @@ class HostCall final : public CallKernel {
   void run(const CallRun& r) const override {
     const CallDefinition& d = r.spec.definition();
     if (d.takes_device && d.takes_device(r.spec, r.backend)) return d.run(r);
-    Backend& host = *backends().main;
-    std::vector<BufferRef> memory;
-    const auto allocate = [&](size_t bytes) {
-      memory.push_back(BufferRef::allocate(host, bytes));
-      return static_cast<char*>(memory.back()->data());
-    };
-    uint64_t moved = 0;
-    std::vector<const char*> in;
-    for (size_t i = 0; i < r.operands.size(); ++i) {
-      const size_t bytes = bytes_of(r.operands[i]);
-      char* const to = allocate(bytes);
-      if (bytes) r.backend.read(to, r.in[i], bytes);
-      in.push_back(to);
-      moved += bytes;
-    }
-    std::vector<char*> out;
-    for (size_t i = 0; i < r.outputs.size(); ++i)
-      out.push_back(r.out[i] ? allocate(bytes_of(r.outputs[i])) : nullptr);
-    const size_t work = there_->workspace(r.operands, r.outputs);
-    char* const workspace = allocate(work);
-    r.backend.synchronize();
-    there_->run(
-        {r.spec, host, r.operands, r.outputs, in.data(), out.data(), workspace, work, r.site, r.function});
-    for (size_t i = 0; i < out.size(); ++i)
-      if (const size_t bytes = out[i] ? bytes_of(r.outputs[i]) : 0) {
-        r.backend.write(r.out[i], out[i], bytes);
-        moved += bytes;
-      }
-    metric::add(MetricCounter::call_host_transfers);
-    if (logging::enabled(logging::Channel::device))
-      logging::print(logging::Channel::device,
-                     "%s at %s ran on the host, for %s has no kernel for it: %zu bytes moved",
-                     describe(r.spec).c_str(), lazy::to_string(r.site).c_str(), r.backend.name(),
-                     static_cast<size_t>(moved));
+    run_on_host(r, *there_, std::string(r.backend.name()) + " has no kernel for it");
   }
   std::string schedule() const override { return "on the host: " + there_->schedule(); }
 
@@ -79,6 +47,42 @@ class HostCall final : public CallKernel {
 };
 
 }  // namespace
+
+void run_on_host(const CallRun& r, const CallKernel& there, const std::string& why) {
+  Backend& host = *backends().main;
+  std::vector<BufferRef> memory;
+  const auto allocate = [&](size_t bytes) {
+    memory.push_back(BufferRef::allocate(host, bytes));
+    return static_cast<char*>(memory.back()->data());
+  };
+  uint64_t moved = 0;
+  std::vector<const char*> in;
+  for (size_t i = 0; i < r.operands.size(); ++i) {
+    const size_t bytes = bytes_of(r.operands[i]);
+    char* const to = allocate(bytes);
+    if (bytes) r.backend.read(to, r.in[i], bytes);
+    in.push_back(to);
+    moved += bytes;
+  }
+  std::vector<char*> out;
+  for (size_t i = 0; i < r.outputs.size(); ++i)
+    out.push_back(r.out[i] ? allocate(bytes_of(r.outputs[i])) : nullptr);
+  const size_t work = there.workspace(r.operands, r.outputs);
+  char* const workspace = allocate(work);
+  r.backend.synchronize();
+  there.run(
+      {r.spec, host, r.operands, r.outputs, in.data(), out.data(), workspace, work, r.site, r.function});
+  for (size_t i = 0; i < out.size(); ++i)
+    if (const size_t bytes = out[i] ? bytes_of(r.outputs[i]) : 0) {
+      r.backend.write(r.out[i], out[i], bytes);
+      moved += bytes;
+    }
+  metric::add(MetricCounter::call_host_transfers);
+  if (logging::enabled(logging::Channel::device))
+    logging::print(logging::Channel::device, "%s at %s ran on the host, for %s: %zu bytes moved",
+                   describe(r.spec).c_str(), lazy::to_string(r.site).c_str(), why.c_str(),
+                   static_cast<size_t>(moved));
+}
 
 std::unique_ptr<CallKernel> Compiler::make_call(const CallSpec&) { return nullptr; }
 

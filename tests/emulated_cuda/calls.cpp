@@ -29,6 +29,8 @@ std::map<std::string, Calls, std::less<>> all_functions() {
 #include "backends/cuda/api/nvrtc.def"
 #define LAZY_CUBLASLT(field, name, ...) {#name, {}},
 #include "backends/cuda/api/cublaslt.def"
+#define LAZY_CUFFT(field, name, ...) {#name, {}},
+#include "backends/cuda/api/cufft.def"
 #define LAZY_NCCL(result, field, name, ...) {#name, {}},
 #include "backends/cuda/api/nccl.def"
   };

@@ -1,4 +1,4 @@
-// Counts calls of the driver's, NVRTC's, cuBLASLt's and NCCL's functions, and makes some fail.
+// Counts calls of the driver's, NVRTC's, cuBLASLt's, cuFFT's and NCCL's functions, and makes some fail.
 #pragma once
 #include <optional>
 #include <string_view>

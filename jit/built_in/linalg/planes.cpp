@@ -79,8 +79,8 @@ WholeRun::WholeRun(const CallRun& r) : planes_(r) {
 
 char* WholeRun::memory_for(const Meta& m) {
   const size_t bytes = static_cast<size_t>(numel(m.shape)) * size_of(m.dtype);
-  memory_.push_back(std::make_unique_for_overwrite<char[]>(std::max<size_t>(bytes, 1)));
-  return memory_.back().get();
+  memory_.push_back(BufferRef::allocate(planes_.backend, bytes));
+  return static_cast<char*>(memory_.back()->data());
 }
 
 void WholeRun::give() const {

@@ -4,8 +4,7 @@
 // sees whole numbers (CallDefinition::infer_complex): operands are put together before it, outputs taken
 // apart behind it.
 #pragma once
-#include <memory>
-
+#include "jit/backend/buffer.hpp"
 #include "jit/built_in/linalg/matrices.hpp"
 
 namespace lazy::jit::calls {
@@ -31,7 +30,7 @@ class WholeRun {
   std::vector<Meta> operands_, outputs_;
   std::vector<const char*> in_;
   std::vector<char*> out_;
-  std::vector<std::unique_ptr<char[]>> memory_;
+  std::vector<BufferRef> memory_;
   std::optional<CallRun> whole_;
 };
 

@@ -155,6 +155,28 @@ static_assert(offsetof(api::BlasHeuristic, workspace_bytes) ==
 static_assert(offsetof(api::BlasHeuristic, state) == offsetof(cublasLtMatmulHeuristicResult_t, state));
 #endif
 
+#if __has_include(<cufft.h>)
+}  // namespace
+#include <cufft.h>
+
+#include "backends/cuda/api/cufft.hpp"
+namespace {
+#define LAZY_CUFFT(field, name, ...) \
+  static_assert(same_call<decltype(api::Cufft::field), decltype(&name)>(), #name);
+#include "backends/cuda/api/cufft.def"
+LAZY_SAME(api::kSuccess, CUFFT_SUCCESS);
+LAZY_SAME(api::kFftNoMemory, CUFFT_ALLOC_FAILED);
+LAZY_SAME(api::kFftInvalidSize, CUFFT_INVALID_SIZE);
+LAZY_SAME(api::kFftForward, CUFFT_FORWARD);
+LAZY_SAME(api::kFftInverse, CUFFT_INVERSE);
+LAZY_SAME(api::FftType::c2c, CUFFT_C2C);
+LAZY_SAME(api::FftType::r2c, CUFFT_R2C);
+LAZY_SAME(api::FftType::c2r, CUFFT_C2R);
+LAZY_SAME(api::FftType::z2z, CUFFT_Z2Z);
+LAZY_SAME(api::FftType::d2z, CUFFT_D2Z);
+LAZY_SAME(api::FftType::z2d, CUFFT_Z2D);
+#endif
+
 #if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
 }  // namespace
 #include <nccl.h>

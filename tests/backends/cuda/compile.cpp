@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "backends/cuda/emitter/module.hpp"
+#include "backends/cuda/emitter/pairs_module.hpp"
 #include "tests/backends/cuda/direct.hpp"
 #include "tests/common/asked.hpp"
 #include "tests/differential/random_kernel.hpp"
@@ -42,6 +43,18 @@ BOOST_AUTO_TEST_CASE(random_kernels_compile_for_each_architecture) {
   BOOST_TEST_MESSAGE(count << " kernels compiled");
   for (size_t i = 0; i < failures.size() && i < 3; ++i) BOOST_ERROR(failures[i]);
   BOOST_TEST(failures.empty());
+}
+
+BOOST_AUTO_TEST_CASE(pairs_of_planes_compile_for_each_architecture) {
+  if (!no_real_nvrtc().empty()) {
+    BOOST_TEST_MESSAGE("skipped: " << no_real_nvrtc());
+    return;
+  }
+  for (const int arch : {75, 80, 90, 100})
+    for (const DType t : {DType::float32, DType::float64}) {
+      const Compiled made = with_real_nvrtc(cuda_backend::emit_pairs(t), arch);
+      BOOST_TEST((made.ok && !made.image.empty()), "sm_" << arch << ": " << made.log);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -325,6 +325,23 @@ BOOST_AUTO_TEST_CASE(threads_give_the_same_bits) {
     }
 }
 
+// Right-hand sides are solved in groups of strips, of as many columns as threads leave: less than a strip,
+// less than a group, one column more than some.
+BOOST_AUTO_TEST_CASE(any_number_of_right_hand_sides) {
+  for (const DType t : {float32, float64, complex64, complex128}) {
+    const Tensor a = regular({}, 131, t, 1), all = normal({131, 193}, t, 2).eval();
+    for (const char* threads : {"1", "3"}) {
+      const config::Override set("LAZY_NUM_THREADS", threads);
+      const Tensor whole = solve(a, all).eval();
+      solves(a, whole, all);
+      for (const int64_t count : {1, 5, 6, 12, 13, 24, 25, 48, 97, 192}) {
+        const Tensor some = solve(a, all(_, slice(0, count)));
+        BOOST_TEST(abs(some - whole(_, slice(0, count))).max().item<double>() == 0, t << " " << count);
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(systems_eager_and_verified) {
   for (const char* how : {"LAZY_EAGER", "LAZY_VERIFY"}) {
     const config::Override on(how, "1");

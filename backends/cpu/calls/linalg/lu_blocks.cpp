@@ -1,6 +1,7 @@
 // A block of 32 columns is factored alone, stored by columns so that each step is along memory. What is right
-// of it is done strip by strip: a strip's rows of the block are copied, solved with L's triangle, and, times
-// L, subtracted from the rows below, in registers. Right-hand sides are such strips, too.
+// of it is done by groups of strips: a strip's rows of the block are copied, solved with L's triangle, and,
+// times L, subtracted from the rows below, in registers. A few rows of L are copied for all strips of a
+// group: they lie far apart, often in the same lines of the cache. Right-hand sides are such strips, too.
 #include "backends/cpu/calls/linalg/lu_blocks.hpp"
 
 #include <immintrin.h>
@@ -8,7 +9,9 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <vector>
 
+#include "backends/cpu/threads/parallel.hpp"
 #include "jit/built_in/linalg/scalars.hpp"
 
 // Every level of the CPU backend but the reference has these instructions.
@@ -114,10 +117,11 @@ LAZY_AVX2_INLINE void subtract_scaled(T f, const T* from, T* to, int64_t count) 
 template <class T>
 inline constexpr int64_t kWidthOf = int64_t{kVectors} * Lanes<T>::kCount;
 
-/// Subtracts the product of kRows rows of a and `depth` rows of b from a tile of c.
+/// Subtracts the product of kRows rows of a and `depth` rows of b from a tile of c. Element p of row r is at
+/// a[r * step + p * apart].
 template <class T>
-LAZY_AVX2_INLINE void subtract_tile(const T (*b)[kWidthOf<T>], int64_t depth, const T* a, int64_t step, T* c,
-                                    int64_t c_step) {
+LAZY_AVX2_INLINE void subtract_tile(const T (*b)[kWidthOf<T>], int64_t depth, const T* a, int64_t step,
+                                    int64_t apart, T* c, int64_t c_step) {
   using L = Lanes<T>;
   typename L::V sum[kRows][kVectors];  // in registers: loops over them are unrolled
 #pragma GCC unroll 4
@@ -130,7 +134,7 @@ LAZY_AVX2_INLINE void subtract_tile(const T (*b)[kWidthOf<T>], int64_t depth, co
     for (int v = 0; v < kVectors; ++v) row[v] = L::load(b[p] + v * L::kCount);
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      const auto f = L::all(a[r * step + p]);
+      const auto f = L::all(a[r * step + p * apart]);
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) sum[r][v] = L::less(f, row[v], sum[r][v]);
     }
@@ -141,25 +145,30 @@ LAZY_AVX2_INLINE void subtract_tile(const T (*b)[kWidthOf<T>], int64_t depth, co
     for (int v = 0; v < kVectors; ++v) L::store(c + r * c_step + v * L::kCount, sum[r][v]);
 }
 
-/// Subtracts the product of a, `count` rows, and b, of which `width` columns count, from as many rows of c.
+/// Subtracts likewise for `some` rows and `width` columns of a tile that are less than all.
 template <class T>
-LAZY_AVX2 void subtract_product_of(const T (*b)[kWidthOf<T>], int64_t depth, int64_t width, const T* a,
-                                   int64_t step, int64_t count, T* c, int64_t c_step) {
-  constexpr int64_t kWidth = kWidthOf<T>, kMost = 2 * kDepth;  // rows of b
-  for (int64_t i = 0; i < count; i += kRows) {
-    const int64_t some = std::min<int64_t>(kRows, count - i);
-    if (some == kRows && width == kWidth) {
-      subtract_tile(b, depth, a + i * step, step, c + i * c_step, c_step);
-      continue;
-    }
-    T edge[kRows * kWidth] = {}, left[kRows * kMost] = {};
-    for (int64_t r = 0; r < some; ++r) {
-      std::copy_n(c + (i + r) * c_step, width, edge + r * kWidth);
-      std::copy_n(a + (i + r) * step, depth, left + r * kMost);
-    }
-    subtract_tile(b, depth, left, kMost, edge, kWidth);
-    for (int64_t r = 0; r < some; ++r) std::copy_n(edge + r * kWidth, width, c + (i + r) * c_step);
+LAZY_AVX2 void subtract_edge(const T (*b)[kWidthOf<T>], int64_t depth, int64_t width, const T* a,
+                             int64_t some, T* c, int64_t c_step) {
+  constexpr int64_t kWidth = kWidthOf<T>;
+  T edge[kRows * kWidth] = {};
+  for (int64_t r = 0; r < some; ++r) std::copy_n(c + r * c_step, width, edge + r * kWidth);
+  subtract_tile(b, depth, a, 1, kRows, edge, kWidth);
+  for (int64_t r = 0; r < some; ++r) std::copy_n(edge + r * kWidth, width, c + r * c_step);
+}
+
+/// Copies kRows rows of `depth` elements, of which `some` are there and the others 0, so that elements of one
+/// column are neighbours.
+template <class T>
+LAZY_AVX2_INLINE void pack_rows(const T* a, int64_t step, int64_t some, int64_t depth, T* to) {
+  static_assert(kRows == 4);
+  if (some == kRows) {
+    const T *const b = a + step, *const c = b + step, *const d = c + step;
+    for (int64_t p = 0; p < depth; ++p)
+      to[4 * p] = a[p], to[4 * p + 1] = b[p], to[4 * p + 2] = c[p], to[4 * p + 3] = d[p];
+    return;
   }
+  for (int64_t p = 0; p < depth; ++p)
+    for (int64_t r = 0; r < kRows; ++r) to[kRows * p + r] = r < some ? a[r * step + p] : T{0};
 }
 
 /// Copies rows of a few columns, side by side.
@@ -191,62 +200,128 @@ struct Strip {
   }
   /// Solves with the triangle of L at `a`, whose diagonal is 1.
   LAZY_AVX2 void solve_lower(const T* a, int64_t step) {
-    for (int64_t i = 1; i < depth; ++i)
-      for (int64_t p = 0; p < i; ++p) subtract_scaled(a[i * step + p], rows[p], rows[i], kWidth);
+    for (int64_t i = 1; i < depth; ++i) subtract_rows(a + i * step, 0, i, i);
   }
   /// Solves with the triangle of L at `a` and its diagonal.
   LAZY_AVX2 void solve_cholesky(const T* a, int64_t step) {
     for (int64_t i = 0; i < depth; ++i) {
-      for (int64_t p = 0; p < i; ++p) subtract_scaled(a[i * step + p], rows[p], rows[i], kWidth);
+      subtract_rows(a + i * step, 0, i, i);
       for (T& v : rows[i]) v /= a[i * step + i];
     }
   }
   /// Solves with the triangle of U at `a`.
   LAZY_AVX2 void solve_upper(const T* a, int64_t step) {
     for (int64_t i = depth; i-- > 0;) {
-      for (int64_t p = i + 1; p < depth; ++p) subtract_scaled(a[i * step + p], rows[p], rows[i], kWidth);
+      subtract_rows(a + i * step, i + 1, depth, i);
       for (T& v : rows[i]) v /= a[i * step + i];
-    }
-  }
-  /// Subtracts the product of a, `count` rows, and the strip from as many rows of c.
-  LAZY_AVX2 void subtract_product(const T* a, int64_t step, int64_t count, T* c, int64_t c_step) const {
-    if constexpr (!is_complex_v<T>) {
-      subtract_product_of(rows, depth, width, a, step, count, c, c_step);
-    } else {
-      // Parts of numbers lie side by side, and c - a b is c - re(a) b - im(a) i b: a row of a is one of twice
-      // as many real numbers, by which rows of b and of i b are multiplied.
-      using R = RealOf<T>;
-      alignas(32) R parts[2 * kDepth][2 * kWidth];
-      for (int64_t p = 0; p < depth; ++p)
-        for (int64_t i = 0; i < kWidth; ++i) {
-          const T b = rows[p][i];
-          parts[2 * p][2 * i] = parts[2 * p + 1][2 * i + 1] = b.real();
-          parts[2 * p][2 * i + 1] = b.imag(), parts[2 * p + 1][2 * i] = -b.imag();
-        }
-      subtract_product_of(parts, 2 * depth, 2 * width, reinterpret_cast<const R*>(a), 2 * step, count,
-                          reinterpret_cast<R*>(c), 2 * c_step);
     }
   }
 
  private:
   Strip(int64_t depth_, int64_t width_) : depth(depth_), width(width_) {}
+  /// Subtracts rows [first, last), each times its element of `factors`, from row i.
+  LAZY_AVX2_INLINE void subtract_rows(const T* factors, int64_t first, int64_t last, int64_t i) {
+    using L = Lanes<T>;
+    typename L::V sum[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[v] = L::load(rows[i] + v * L::kCount);
+    for (int64_t p = first; p < last; ++p) {
+      const auto f = L::all(factors[p]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sum[v] = L::less(f, L::load(rows[p] + v * L::kCount), sum[v]);
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) L::store(rows[i] + v * L::kCount, sum[v]);
+  }
 };
 
-/// Calls f(first column, width) for each strip of `count` columns, on several threads if so many flops of a
-/// column are worth it.
+/// Holds a strip as it is multiplied. Of complex numbers parts lie side by side, and c - a b is c - re(a) b -
+/// im(a) i b: a row of a is one of twice as many real numbers, by which rows of b and of i b are multiplied.
+template <class T>
+struct Multiplied {
+  using R = RealOf<T>;
+  static constexpr int64_t kParts = is_complex_v<T> ? 2 : 1, kWidth = kParts * Strip<T>::kWidth;
+  alignas(32) R rows[kParts * kDepth][kWidth];
+  int64_t depth, width;
+
+  explicit Multiplied(const Strip<T>& s) : depth(kParts * s.depth), width(kParts * s.width) {
+    for (int64_t p = 0; p < s.depth; ++p)
+      if constexpr (is_complex_v<T>) {
+        for (int64_t i = 0; i < Strip<T>::kWidth; ++i) {
+          const T b = s.rows[p][i];
+          rows[2 * p][2 * i] = rows[2 * p + 1][2 * i + 1] = b.real();
+          rows[2 * p][2 * i + 1] = b.imag(), rows[2 * p + 1][2 * i] = -b.imag();
+        }
+      } else {
+        std::copy_n(s.rows[p], kWidth, rows[p]);
+      }
+  }
+};
+
+/// Holds strips side by side; all but the last are of full width.
+template <class T>
+class Group {
+ public:
+  /// As many as stay in a first-level cache.
+  static constexpr int64_t kMost = (int64_t{24} << 10) / static_cast<int64_t>(sizeof(Multiplied<T>::rows));
+
+  Group(const T* from, int64_t step, int64_t depth, int64_t width) {
+    strips_.reserve(static_cast<size_t>((width + kWidth - 1) / kWidth));
+    for (int64_t c = 0; c < width; c += kWidth)
+      strips_.emplace_back(from + c, step, depth, std::min(kWidth, width - c));
+  }
+  explicit Group(const Strip<T>& s) : strips_{s} {}
+  template <class F>
+  void each(F&& f) {
+    for (Strip<T>& s : strips_) f(s);
+  }
+  void write(T* to, int64_t step) const {
+    for (const Strip<T>& s : strips_) {
+      s.write(to, step);
+      to += kWidth;
+    }
+  }
+  /// Subtracts the product of a, `count` rows, and the strips from as many rows of c.
+  LAZY_AVX2 void subtract_product(const T* a, int64_t step, int64_t count, T* c, int64_t c_step) const {
+    using M = Multiplied<T>;
+    using R = RealOf<T>;
+    const std::vector<M> by(strips_.begin(), strips_.end());
+    alignas(32) R tile[M::kParts * kDepth * kRows];
+    for (int64_t i = 0; i < count; i += kRows) {
+      const int64_t some = std::min<int64_t>(kRows, count - i), to_step = M::kParts * c_step;
+      pack_rows(reinterpret_cast<const R*>(a + i * step), M::kParts * step, some, by[0].depth, tile);
+      R* to = reinterpret_cast<R*>(c + i * c_step);
+      for (const M& b : by) {
+        if (some == kRows && b.width == M::kWidth)
+          subtract_tile(b.rows, b.depth, tile, 1, kRows, to, to_step);
+        else subtract_edge(b.rows, b.depth, b.width, tile, some, to, to_step);
+        to += M::kWidth;
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kWidth = Strip<T>::kWidth;
+  std::vector<Strip<T>> strips_;
+};
+
+/// Calls f(first column, width) for each group of up to `most` strips of `count` columns, on several threads
+/// if so many flops of a column are worth it.
 template <class T, class F>
-void each_strip(int64_t count, double flops_of_a_column, const EachPiece& each, F&& f) {
-  constexpr int64_t width = Strip<T>::kWidth;
-  const int64_t strips = (count + width - 1) / width;
-  const auto one = [&](int64_t s) { f(s * width, std::min(width, count - s * width)); };
+void each_group(int64_t count, int64_t most, double flops_of_a_column, const EachPiece& each, F&& f) {
+  const int64_t strips = (count + Strip<T>::kWidth - 1) / Strip<T>::kWidth;
+  const int64_t width =
+      std::clamp(strips / thread_count(), std::min<int64_t>(2, most), most) * Strip<T>::kWidth;
+  const int64_t groups = (count + width - 1) / width;
+  const auto one = [&](int64_t g) { f(g * width, std::min(width, count - g * width)); };
   const auto a_piece = std::max<int64_t>(
       1, static_cast<int64_t>(kWorthAThread / (flops_of_a_column * static_cast<double>(width))));
-  const int64_t pieces = std::max<int64_t>(1, strips / a_piece);
+  const int64_t pieces = std::max<int64_t>(1, groups / a_piece);
   if (pieces == 1)
-    for (int64_t s = 0; s < strips; ++s) one(s);
+    for (int64_t g = 0; g < groups; ++g) one(g);
   else
     each(pieces, [&](int64_t p) {
-      for (int64_t s = strips * p / pieces; s < strips * (p + 1) / pieces; ++s) one(s);
+      for (int64_t g = groups * p / pieces; g < groups * (p + 1) / pieces; ++g) one(g);
     });
 }
 
@@ -299,12 +374,12 @@ int64_t factor_lu_by_blocks(T* a, int64_t m, int64_t n, int32_t* pivots, const E
       std::swap_ranges(one + right, one + n, other + right);
     }
     const double flops = static_cast<double>(2 * depth) * static_cast<double>(rows);
-    each_strip<T>(n - right, flops, each, [&](int64_t first, int64_t width) {
+    each_group<T>(n - right, Group<T>::kMost, flops, each, [&](int64_t first, int64_t width) {
       T* const c = a + j * n + right + first;
-      Strip<T> strip(c, n, depth, width);
-      strip.solve_lower(block, n);
-      strip.write(c, n);
-      strip.subtract_product(block + depth * n, n, rows - depth, c + depth * n, n);
+      Group<T> group(c, n, depth, width);
+      group.each([&](Strip<T>& s) { s.solve_lower(block, n); });
+      group.write(c, n);
+      group.subtract_product(block + depth * n, n, rows - depth, c + depth * n, n);
     });
   }
   return singular;
@@ -316,21 +391,27 @@ void solve_lu_by_blocks(const T* a, int64_t n, const int32_t* pivots, T* x, int6
   for (int64_t i = 0; i < n; ++i)
     if (pivots[i] != i + 1) std::swap_ranges(x + i * count, x + (i + 1) * count, x + (pivots[i] - 1) * count);
   const double flops = 2 * static_cast<double>(n) * static_cast<double>(n);
-  each_strip<T>(count, flops, each, [&](int64_t first, int64_t width) {
-    T* const c = x + first;
+  each_group<T>(count, Group<T>::kMost, flops, each, [&](int64_t first, int64_t width) {
+    // Of rows that lie far apart a copy is solved, for all of it stays in a cache.
+    const bool apart = count > width;
+    const auto own = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(apart ? n * width : 0));
+    T* const c = apart ? own.get() : x;
+    const int64_t step = apart ? width : count;
+    for (int64_t i = 0; apart && i < n; ++i) std::copy_n(x + i * count + first, width, c + i * width);
     for (int64_t j = 0; j < n; j += kDepth) {
       const int64_t depth = std::min(kDepth, n - j), below = j + depth;
-      Strip<T> strip(c + j * count, count, depth, width);
-      strip.solve_lower(a + j * n + j, n);
-      strip.write(c + j * count, count);
-      strip.subtract_product(a + below * n + j, n, n - below, c + below * count, count);
+      Group<T> group(c + j * step, step, depth, width);
+      group.each([&](Strip<T>& s) { s.solve_lower(a + j * n + j, n); });
+      group.write(c + j * step, step);
+      group.subtract_product(a + below * n + j, n, n - below, c + below * step, step);
     }
     for (int64_t j = (n - 1) / kDepth * kDepth; j >= 0; j -= kDepth) {
-      Strip<T> strip(c + j * count, count, std::min(kDepth, n - j), width);
-      strip.solve_upper(a + j * n + j, n);
-      strip.write(c + j * count, count);
-      strip.subtract_product(a + j, n, j, c, count);
+      Group<T> group(c + j * step, step, std::min(kDepth, n - j), width);
+      group.each([&](Strip<T>& s) { s.solve_upper(a + j * n + j, n); });
+      group.write(c + j * step, step);
+      group.subtract_product(a + j, n, j, c, step);
     }
+    for (int64_t i = 0; apart && i < n; ++i) std::copy_n(c + i * width, width, x + i * count + first);
   });
 }
 
@@ -348,15 +429,15 @@ int64_t factor_cholesky_by_blocks(T* a, int64_t n, const EachPiece& each) {
         else return j + i + 1;
       }
     T* const below = block + depth * n;
-    each_strip<T>(rows, static_cast<double>(depth * depth), each, [&](int64_t first, int64_t width) {
+    each_group<T>(rows, 1, static_cast<double>(depth * depth), each, [&](int64_t first, int64_t width) {
       auto strip = Strip<T>::adjoint(below + first * n, n, depth, width);
       strip.solve_cholesky(block, n);
       strip.write_adjoint(below + first * n, n);
     });
     const double flops = static_cast<double>(depth) * static_cast<double>(rows);
-    each_strip<T>(rows, flops, each, [&](int64_t first, int64_t width) {
-      const auto strip = Strip<T>::adjoint(below + first * n, n, depth, width);
-      strip.subtract_product(below + first * n, n, rows - first, below + first * n + depth + first, n);
+    each_group<T>(rows, 1, flops, each, [&](int64_t first, int64_t width) {
+      const Group<T> group(Strip<T>::adjoint(below + first * n, n, depth, width));
+      group.subtract_product(below + first * n, n, rows - first, below + first * n + depth + first, n);
     });
   }
   return 0;

@@ -45,10 +45,22 @@ inline EachPiece each_of(const jit::CallRun& r, int64_t matrices) {
   };
 }
 
-/// Returns uninitialised memory for `count` elements.
+/// Holds uninitialised memory for elements, of the allocator's: fresh pages of the system's cost as much as a
+/// tenth of a factorisation.
 template <class T>
-std::unique_ptr<T[]> scratch(int64_t count) {
-  return std::make_unique_for_overwrite<T[]>(static_cast<size_t>(std::max<int64_t>(count, 1)));
+class ScratchOf {
+ public:
+  explicit ScratchOf(int64_t count)
+      : memory_(std::max<int64_t>(count, 1) * static_cast<int64_t>(sizeof(T))) {}
+  T* get() const { return reinterpret_cast<T*>(memory_.data()); }
+  T& operator[](int64_t i) const { return get()[i]; }
+
+ private:
+  Scratch memory_;
+};
+template <class T>
+ScratchOf<T> scratch(int64_t count) {
+  return ScratchOf<T>(count);
 }
 
 /// Holds what LAPACK said of each matrix: 0, or what went wrong.
