@@ -1,4 +1,6 @@
 // Transforms with vectors of 512 bits.
+#include <immintrin.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -7,6 +9,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "jit/built_in/fft/plan.hpp"

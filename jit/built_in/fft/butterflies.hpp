@@ -25,7 +25,8 @@ LAZY_FFT_INLINE inline FftNumber<V> times_minus_i(const FftNumber<V>& a) {
 }
 template <class V, class W>
 LAZY_FFT_INLINE inline FftNumber<V> times(const FftNumber<V>& a, const FftNumber<W>& w) {
-  return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
+  const V re = everywhere<V>(w.re), im = everywhere<V>(w.im);
+  return {fused(-a.im, im, a.re * re), fused(a.re, im, a.im * re)};
 }
 
 /// Transforms R numbers in place.
@@ -61,8 +62,9 @@ struct Butterfly {
       constexpr int k = i + 1;
       FftNumber<V> even = a[0], odd{V{}, V{}};
       const auto add = [&](int j, int at) LAZY_FFT_INLINE {
-        even.re += plus[j].re * circle.c[at], even.im += plus[j].im * circle.c[at];
-        odd.re += minus[j].im * circle.s[at], odd.im -= minus[j].re * circle.s[at];
+        const V c = everywhere<V>(circle.c[at]), s = everywhere<V>(circle.s[at]);
+        even.re = fused(plus[j].re, c, even.re), even.im = fused(plus[j].im, c, even.im);
+        odd.re = fused(minus[j].im, s, odd.re), odd.im = fused(-minus[j].re, s, odd.im);
       };
       if constexpr (R <= 7) {
         each<half>([&](auto l) LAZY_FFT_INLINE { add(l + 1, (l + 1) * k % R); });

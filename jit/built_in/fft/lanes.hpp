@@ -2,7 +2,12 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #define LAZY_FFT_INLINE __attribute__((always_inline))
 
@@ -39,6 +44,40 @@ LAZY_FFT_INLINE inline V load_lanes(const T* p) {
 template <class V, class T>
 LAZY_FFT_INLINE inline void store_lanes(T* p, const V& v) {
   std::memcpy(p, &v, sizeof v);
+}
+
+/// Returns a vector, or a number, that has x everywhere.
+template <class V, class T>
+LAZY_FFT_INLINE inline V everywhere(const T& x) {
+  if constexpr (std::is_same_v<V, T>) return x;
+  else return [&]<int... I>(std::integer_sequence<int, I...>) LAZY_FFT_INLINE {
+      return V{((void)I, x)...};
+    }
+  (std::make_integer_sequence<int, static_cast<int>(sizeof(V) / sizeof(T))>());
+}
+
+/// Returns a b + c, rounded once: said here and nowhere left to the compiler, so that all widths give the
+/// same bits.
+LAZY_FFT_INLINE inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+LAZY_FFT_INLINE inline double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
+template <class V>
+LAZY_FFT_INLINE inline V fused(const V& a, const V& b, const V& c) {
+#if defined(__x86_64__)
+  constexpr bool narrow = std::is_same_v<std::decay_t<decltype(a[0])>, float>;
+  if constexpr (sizeof(V) == 64) {
+    if constexpr (narrow) return (V)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+    else return (V)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+  } else if constexpr (sizeof(V) == 32) {
+    if constexpr (narrow) return (V)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+    else return (V)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+  } else if constexpr (sizeof(V) == 16) {
+    if constexpr (narrow) return (V)_mm_fmadd_ps((__m128)a, (__m128)b, (__m128)c);
+    else return (V)_mm_fmadd_pd((__m128d)a, (__m128d)b, (__m128d)c);
+  }
+#endif
+  V y;
+  for (size_t l = 0; l < sizeof(V) / sizeof(a[0]); ++l) y[l] = fused(a[l], b[l], c[l]);
+  return y;
 }
 
 /// Returns numbers of two vectors in turn, beginning at number `from` of each; within each `part` numbers of

@@ -125,7 +125,7 @@ class FftOfMatrix {
       FftNumber<V> w[width];
       for (int64_t k = 0; k < width; ++k) {
         const FftNumber<T> one = root((block * W + i + k) * column_block * W);
-        w[k].re = V{} + one.re, w[k].im = V{} + one.im;
+        w[k] = {everywhere<V>(one.re), everywhere<V>(one.im)};
       }
       for (int64_t l = 0; l < W; l += width) {
         V re[width], im[width];
