@@ -270,7 +270,13 @@ class Group {
     for (int64_t c = 0; c < width; c += kWidth)
       strips_.emplace_back(from + c, step, depth, std::min(kWidth, width - c));
   }
-  explicit Group(const Strip<T>& s) : strips_{s} {}
+  /// Takes conjugated rows as columns.
+  static Group adjoint(const T* from, int64_t step, int64_t depth, int64_t width) {
+    Group g;
+    for (int64_t c = 0; c < width; c += kWidth)
+      g.strips_.push_back(Strip<T>::adjoint(from + c * step, step, depth, std::min(kWidth, width - c)));
+    return g;
+  }
   template <class F>
   void each(F&& f) {
     for (Strip<T>& s : strips_) f(s);
@@ -281,8 +287,10 @@ class Group {
       to += kWidth;
     }
   }
-  /// Subtracts the product of a, `count` rows, and the strips from as many rows of c.
-  LAZY_AVX2 void subtract_product(const T* a, int64_t step, int64_t count, T* c, int64_t c_step) const {
+  /// Subtracts the product of a, `count` rows, and the strips from as many rows of c; if `lower`, but for
+  /// rows that are above the diagonal.
+  LAZY_AVX2 void subtract_product(const T* a, int64_t step, int64_t count, T* c, int64_t c_step,
+                                  bool lower = false) const {
     using M = Multiplied<T>;
     using R = RealOf<T>;
     const std::vector<M> by(strips_.begin(), strips_.end());
@@ -291,17 +299,20 @@ class Group {
       const int64_t some = std::min<int64_t>(kRows, count - i), to_step = M::kParts * c_step;
       pack_rows(reinterpret_cast<const R*>(a + i * step), M::kParts * step, some, by[0].depth, tile);
       R* to = reinterpret_cast<R*>(c + i * c_step);
-      for (const M& b : by) {
+      for (int64_t column = 0; const M& b : by) {
+        if (lower && i + kRows <= column) break;
         if (some == kRows && b.width == M::kWidth)
           subtract_tile(b.rows, b.depth, tile, 1, kRows, to, to_step);
         else subtract_edge(b.rows, b.depth, b.width, tile, some, to, to_step);
         to += M::kWidth;
+        column += kWidth;
       }
     }
   }
 
  private:
   static constexpr int64_t kWidth = Strip<T>::kWidth;
+  Group() = default;
   std::vector<Strip<T>> strips_;
 };
 
@@ -435,9 +446,9 @@ int64_t factor_cholesky_by_blocks(T* a, int64_t n, const EachPiece& each) {
       strip.write_adjoint(below + first * n, n);
     });
     const double flops = static_cast<double>(depth) * static_cast<double>(rows);
-    each_group<T>(rows, 1, flops, each, [&](int64_t first, int64_t width) {
-      const Group<T> group(Strip<T>::adjoint(below + first * n, n, depth, width));
-      group.subtract_product(below + first * n, n, rows - first, below + first * n + depth + first, n);
+    each_group<T>(rows, Group<T>::kMost, flops, each, [&](int64_t first, int64_t width) {
+      const auto group = Group<T>::adjoint(below + first * n, n, depth, width);
+      group.subtract_product(below + first * n, n, rows - first, below + first * n + depth + first, n, true);
     });
   }
   return 0;
