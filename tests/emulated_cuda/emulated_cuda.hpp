@@ -1,7 +1,7 @@
 // Emulates a CUDA device: a shared library that exports what libcuda, libnvrtc, libcublasLt, libcufft and
-// libnccl do, as far as the product uses it. Its NVRTC compiles a kernel's text with the host's C++ compiler, its driver
-// runs the result on fibers, one block after the other. It is stricter than a device: what CUDA leaves
-// undefined it diagnoses, on stderr.
+// libnccl do, as far as the product uses it. Its NVRTC compiles a kernel's text with the host's C++ compiler,
+// its driver runs the result on fibers, one block after the other. It is stricter than a device: what CUDA
+// leaves undefined it diagnoses, on stderr.
 //
 // Environment, read by the first call (and the first after emulated_cuda_reset()):
 //   EMULATED_CUDA_VERSION         of CUDA, as the driver says it; 13000
@@ -34,12 +34,12 @@
 
 #pragma GCC visibility push(default)
 extern "C" {
-/// Makes the `nth_call` from now on (1: the next) of a driver, NVRTC, cuBLASLt, cuFFT or NCCL function do nothing
-/// and return `result`. A result that CUDA knows as sticky (700-719) also loses the current device. False if
-/// there is no such function.
+/// Makes the `nth_call` from now on (1: the next) of a driver, NVRTC, cuBLASLt, cuFFT or NCCL function do
+/// nothing and return `result`. A result that CUDA knows as sticky (700-719) also loses the current device.
+/// False if there is no such function.
 bool emulated_cuda_inject(const char* function, int nth_call, int result);
-/// Returns the number of calls of a driver, NVRTC, cuBLASLt, cuFFT or NCCL function, failed ones too; -1 if there is
-/// no such function.
+/// Returns the number of calls of a driver, NVRTC, cuBLASLt, cuFFT or NCCL function, failed ones too; -1 if
+/// there is no such function.
 int64_t emulated_cuda_count(const char* function);
 /// Returns the bytes of device memory that are allocated, on all devices.
 size_t emulated_cuda_live_bytes();
