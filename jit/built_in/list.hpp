@@ -44,6 +44,7 @@ inline constexpr const CallDefinition* kBuiltInCalls[] = {&calls::kBarrier,
                                                           &calls::kGroupDots,
                                                           &calls::kGroupNumbers,
                                                           &calls::kFft,
+                                                          &calls::kFftColumns,
                                                           &calls::kRealFft,
                                                           &calls::kInverseRealFft};
 

@@ -58,8 +58,10 @@ void to_whole(D d) {
   d.to(1, [&] { return half[1] * w; });
 }
 
-constexpr CallRow kFourierRules[] = {
-    {&calls::kFft, complex}, {&calls::kRealFft, to_half}, {&calls::kInverseRealFft, to_whole}};
+constexpr CallRow kFourierRules[] = {{&calls::kFft, complex},
+                                     {&calls::kFftColumns, complex},
+                                     {&calls::kRealFft, to_half},
+                                     {&calls::kInverseRealFft, to_whole}};
 
 }  // namespace
 

@@ -43,9 +43,9 @@ Handle record_like(Op op, const std::vector<Handle>& o, DType t, const Shape& sh
 size_t operands_with_leading_axes(const jit::CallDefinition& d, size_t operands) {
   namespace c = jit::calls;
   const jit::CallDefinition* const all[] = {
-      &c::kSort, &c::kCholesky, &c::kLu,  &c::kLuSolve, &c::kSolve,     &c::kSolveTriangular,
-      &c::kQr,   &c::kEigh,     &c::kSvd, &c::kEig,     &c::kMatrixExp, &c::kGcd,
-      &c::kFft,  &c::kRealFft};
+      &c::kSort, &c::kCholesky,   &c::kLu,     &c::kLuSolve, &c::kSolve,     &c::kSolveTriangular,
+      &c::kQr,   &c::kEigh,       &c::kSvd,    &c::kEig,     &c::kMatrixExp, &c::kGcd,
+      &c::kFft,  &c::kFftColumns, &c::kRealFft};
   if (&d == &c::kInverseRealFft) return 2;  // planes; the length is that of the third
   return std::find(std::begin(all), std::end(all), &d) != std::end(all) ? operands : 0;
 }

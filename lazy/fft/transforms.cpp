@@ -17,10 +17,10 @@ std::vector<Handle> transform(const jit::CallDefinition& d, std::initializer_lis
 }
 
 /// Records a transform of complex numbers. Back is forward with both parts exchanged.
-Handle transform_planes(const jit::CallSpec& spec, const Handle& h, bool forward, const Site& s) {
+Handle transform_planes(const jit::CallDefinition& d, const Handle& h, bool forward, const Site& s) {
   const Planes p = planes_of(h);
   const Handle* const operands[] = {forward ? &p.re : &p.im, forward ? &p.im : &p.re};
-  const std::vector<Handle> y = detail::record_call(spec, operands, s);
+  const std::vector<Handle> y = detail::record_call(jit::intern_call(d, std::string_view()), operands, s);
   return jit::complex(y[forward ? 0 : 1], y[forward ? 1 : 0], s);
 }
 
@@ -75,12 +75,7 @@ Handle Transforms::scaled(const Handle& x, int64_t n, bool forward) const {
 Handle Transforms::complex(const Handle& given, int axis, int64_t n, bool forward) const {
   const Handle x = resized(cast(given, complex_type(given->dtype), site), axis, n);
   const int rank = x->shape.size();
-  if (axis == rank - 1 || x->device.kind != DeviceKind::cpu) {
-    const jit::CallSpec& rows = jit::intern_call(jit::calls::kFft, std::string_view());
-    return scaled(
-        along_last(*this, x, axis, [&](const Handle& h) { return transform_planes(rows, h, forward, site); }),
-        n, forward);
-  }
+  if (axis == rank - 1) return scaled(transform_planes(jit::calls::kFft, x, forward, site), n, forward);
   // As columns of matrices: of the axes before, and of those behind.
   Shape matrices;
   for (int i = 0; i <= axis; ++i) matrices.push_back(x->shape[i]);
@@ -88,8 +83,8 @@ Handle Transforms::complex(const Handle& given, int axis, int64_t n, bool forwar
   for (int i = axis + 1; i < rank; ++i) across *= x->shape[i];
   matrices.push_back(across);
   const Shape shape = x->shape;
-  const Handle y = transform_planes(jit::intern_call(jit::calls::kFft, jit::calls::FftColumns{1}),
-                                    rank - axis == 2 ? x : reshape(x, matrices), forward, site);
+  const Handle y =
+      transform_planes(jit::calls::kFftColumns, rank - axis == 2 ? x : reshape(x, matrices), forward, site);
   return scaled(rank - axis == 2 ? y : reshape(y, shape), n, forward);
 }
 

@@ -24,7 +24,8 @@ std::unique_ptr<jit::CallKernel> make_call(const jit::CallSpec& spec, Isa isa) {
   if (d == &jit::calls::kRecurrentBackward) return make_recurrent(isa, true);
   if (d == &jit::calls::kVarlenAttention) return make_varlen_attention(isa, false);
   if (d == &jit::calls::kVarlenAttentionBackward) return make_varlen_attention(isa, true);
-  if (d == &jit::calls::kFft || d == &jit::calls::kRealFft || d == &jit::calls::kInverseRealFft)
+  if (d == &jit::calls::kFft || d == &jit::calls::kFftColumns || d == &jit::calls::kRealFft ||
+      d == &jit::calls::kInverseRealFft)
     return make_fft(*d, isa);
   if (d == &jit::calls::kGroupDots) return make_group_dots(isa, false);
   if (d == &jit::calls::kGroupNumbers) return make_group_dots(isa, true);

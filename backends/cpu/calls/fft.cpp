@@ -69,9 +69,10 @@ class Transform final : public jit::CallKernel {
 
 std::unique_ptr<jit::CallKernel> make_fft(const jit::CallDefinition& d, Isa isa) {
   if (isa < Isa::avx2) return nullptr;
-  return std::make_unique<fft::Transform>(&d == &jit::calls::kFft       ? jit::calls::FftKind::complex
-                                          : &d == &jit::calls::kRealFft ? jit::calls::FftKind::real
-                                                                        : jit::calls::FftKind::inverse,
+  return std::make_unique<fft::Transform>(&d == &jit::calls::kFft          ? jit::calls::FftKind::complex
+                                          : &d == &jit::calls::kFftColumns ? jit::calls::FftKind::columns
+                                          : &d == &jit::calls::kRealFft    ? jit::calls::FftKind::real
+                                                                           : jit::calls::FftKind::inverse,
                                           isa < Isa::avx512 ? fft::kAvx2 : fft::kAvx512);
 }
 

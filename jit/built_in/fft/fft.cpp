@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "jit/built_in/fft/run.hpp"
+#include "jit/graph/record.hpp"
 #include "support/error.hpp"
 
 namespace lazy::jit::calls {
@@ -15,12 +16,34 @@ void need(bool good, const char* what) {
 
 bool is_wide(const Meta& m) { return m.dtype == DType::float32 || m.dtype == DType::float64; }
 
-std::vector<CallOutput> infer_fft(const CallSpec& spec, std::span<const Meta> o) {
-  need(!spec.as<FftColumns>().columns || (!o.empty() && o[0].shape.size() >= 2), "columns are of matrices");
+std::vector<CallOutput> infer_fft(const CallSpec&, std::span<const Meta> o) {
   need(o.size() == 2 && is_wide(o[0]) && o[1].dtype == o[0].dtype && o[0].shape == o[1].shape &&
            !o[0].shape.empty(),
        "two planes of one shape are needed");
   return {CallOutput::like(0, o[0], o[0].dtype), CallOutput::like(0, o[0], o[0].dtype)};
+}
+
+std::vector<CallOutput> infer_columns(const CallSpec& spec, std::span<const Meta> o) {
+  std::vector<CallOutput> planes = infer_fft(spec, o);
+  need(o[0].shape.size() >= 2, "columns are of matrices");
+  return planes;
+}
+
+/// Expands a transform of columns: one of rows, between transpositions.
+std::vector<Handle> by_rows(const Expanding& e) {
+  Attributes transposed;
+  for (int i = 0; i < e[0]->shape.size(); ++i) transposed.axes.push_back(i);
+  std::swap(transposed.axes[transposed.axes.size() - 1], transposed.axes[transposed.axes.size() - 2]);
+  const auto turned = [&](const Handle& h) {
+    Shape shape = h->shape;
+    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+    return record(Op::permute, {&h}, h->dtype, shape, e.site, transposed);
+  };
+  const Handle re = turned(e[0]), im = turned(e[1]);
+  const Handle* const planes[] = {&re, &im};
+  std::vector<Handle> y = record_call(intern_call(kFft, std::string_view()), planes, e.site);
+  for (Handle& plane : y) plane = turned(plane);
+  return y;
 }
 
 /// Returns an output of another extent of the last axis.
@@ -66,6 +89,11 @@ double fft_nanoseconds(int64_t rows, int64_t length) {
 
 constinit const CallDefinition kFft{
     .name = "fft", .traits = call_trait::kNoThrow, .infer = infer_fft, .run = run_plain<FftKind::complex>};
+constinit const CallDefinition kFftColumns{.name = "fft_columns",
+                                           .traits = call_trait::kNoThrow,
+                                           .infer = infer_columns,
+                                           .run = run_plain<FftKind::columns>,
+                                           .expand = by_rows};
 constinit const CallDefinition kRealFft{
     .name = "rfft", .traits = call_trait::kNoThrow, .infer = infer_real, .run = run_plain<FftKind::real>};
 constinit const CallDefinition kInverseRealFft{.name = "inverse_rfft",

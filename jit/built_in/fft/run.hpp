@@ -1,7 +1,6 @@
 // Reads the arguments of a transform's run, and runs rows of it. What computes is in an unnamed namespace, as
 // passes.hpp.
 #pragma once
-#include "jit/built_in/fft/fft.hpp"
 #include "jit/built_in/fft/transforms.hpp"
 #include "jit/calls/call.hpp"
 
@@ -21,7 +20,6 @@ struct FftRun {
 
   FftRun(const CallRun& r, FftKind k) : kind(k) {
     const Shape& spectrum = r.operands[0].shape;
-    if (k == FftKind::complex && r.spec.as<FftColumns>().columns) kind = k = FftKind::columns;
     length = k == FftKind::inverse ? r.operands[2].shape[0] : spectrum.back();
     rows = spectrum.back() == 0 ? 0 : numel(spectrum) / spectrum.back();
     if (k == FftKind::columns) {
