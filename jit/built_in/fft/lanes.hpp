@@ -94,6 +94,7 @@ LAZY_FFT_INLINE inline V joined(const V& a, const V& b, std::integer_sequence<in
   return __builtin_shufflevector(a, b, (from + I % part + I / part * all)...);
 }
 
+/// Does what put_in_turn() does, within each `part` numbers of the vectors.
 template <int R, int width, int part, class V>
 LAZY_FFT_INLINE inline void put_parts_in_turn(V* v) {
   if constexpr (R > 1) {
@@ -113,9 +114,8 @@ LAZY_FFT_INLINE inline void put_parts_in_turn(V* v) {
 template <int R, int width, class V>
 LAZY_FFT_INLINE inline void put_in_turn(V* v) {
   if constexpr (R == 1 || width == 1) return;
-  else if constexpr (sizeof(V) ==
-                     32) {  // halves alone first: instructions that cross them are slower, or two
-    constexpr int half = width / 2;
+  else if constexpr (sizeof(V) == 32) {
+    constexpr int half = width / 2;  // halves alone first: what crosses them is slower, or two instructions
     put_parts_in_turn<R, width, half>(v);
     V all[R];
     using Lanes = std::make_integer_sequence<int, width>;
