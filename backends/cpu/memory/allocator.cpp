@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <thread>
 
 #include "backends/cpu/memory/kept_blocks.hpp"
 #include "backends/cpu/memory/memory_limit.hpp"
@@ -24,6 +25,7 @@ constexpr int kThreadClasses = class_of(kThreadLimit).index + 1;
 constexpr Milliseconds kIdle = 10000;  // blocks that nobody needed for so long return to the system
 constexpr Milliseconds kBetweenTrims = 1000;
 constexpr size_t kAlwaysKept = size_t{64} << 20;  // bytes that are never freed to make room for others
+constexpr int kTriesInVain = 4;  // requests to the system though there was nothing to release before
 
 constinit KeptBlocks kept;
 constinit std::atomic<size_t> held{0},
@@ -127,7 +129,14 @@ void* from_system(const SizeClass& c) {
   requests.fetch_add(1, std::memory_order_relaxed);
   make_room(c);
   void* p = system_allocate(c.bytes);
-  if (!p && release_kept_memory() > 0) p = system_allocate(c.bytes);
+  // Nothing to release may mean that another thread has taken what was kept, and is about to give it back.
+  for (int in_vain = 0; !p && in_vain < kTriesInVain;) {
+    if (release_kept_memory() == 0) {
+      ++in_vain;
+      std::this_thread::yield();
+    }
+    p = system_allocate(c.bytes);
+  }
   if (!p) throw DeviceError("out of memory: " + text::human_size(c.bytes));
   held.fetch_add(c.bytes, std::memory_order_relaxed);
   return p;
