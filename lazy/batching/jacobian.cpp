@@ -49,7 +49,7 @@ Tensor by_rows(const char* name, const std::function<Tensor(const Tensor&)>& f, 
   const Pullback p = vjp(of_one(f), {x}, s);
   const Handle& y = p.value.handle();
   if (numel(y->shape) == 0) return r.tensor(r.filled(0, at->dtype, joined(y->shape, at->shape), at));
-  // Of a complex value the real part's rows, then the imaginary part's.
+  // A complex value has rows of its real part, and of its imaginary part.
   const Planed parts(y);
   const Tensor one = units(r, parts.of[0]);
   const auto rows = [&](bool imaginary) {

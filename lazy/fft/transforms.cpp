@@ -76,7 +76,7 @@ Handle Transforms::complex(const Handle& given, int axis, int64_t n, bool forwar
   const Handle x = resized(cast(given, complex_type(given->dtype), site), axis, n);
   const int rank = x->shape.size();
   if (axis == rank - 1) return scaled(transform_planes(jit::calls::kFft, x, forward, site), n, forward);
-  // As columns of matrices: of the axes before, and of those behind.
+  // The axis runs along columns of matrices, whose rows are the axes behind it.
   Shape matrices;
   for (int i = 0; i <= axis; ++i) matrices.push_back(x->shape[i]);
   int64_t across = 1;

@@ -112,7 +112,7 @@ struct Butterfly<16, T, V> {
   LAZY_FFT_INLINE inline void operator()(FftNumber<V>* a) const {
     constexpr T h = static_cast<T>(0.70710678118654752440), c = static_cast<T>(0.92387953251128675613),
                 s = static_cast<T>(0.38268343236508977173);
-    // Of each number j of four the transform of the numbers j + 4 i; times exp(-2 pi i j k / 16).
+    // b[j]: the transform of the numbers j + 4 i, times exp(-2 pi i j k / 16).
     FftNumber<V> b[4][4];
     const Butterfly<4, T, V> four;
     each<4>([&](auto j) LAZY_FFT_INLINE {

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_plane_that_nobody_reads) {
   }
 }
 
-// Of the ends of half a spectrum the imaginary parts are taken as 0, and are 0.
+// Imaginary parts of the ends of half a spectrum are taken as 0, and are 0.
 BOOST_AUTO_TEST_CASE(ends_of_half_a_spectrum_are_real) {
   for (const int64_t n : {1, 2, 8, 9}) {
     const Tensor x = noise({3, n / 2 + 1}, complex128);

@@ -66,7 +66,7 @@ std::vector<C> by_definition(const std::vector<float>& pairs, size_t n, size_t r
 
 BOOST_AUTO_TEST_SUITE(fft)
 
-// Of small factors, and of primes that are too large for a pass.
+// Lengths have small factors, and primes that are too large for a pass.
 BOOST_AUTO_TEST_CASE(rows) {
   for (const char* async : {"0", "1"})
     for (const size_t n : {1, 2, 12, 64, 67, 134}) {

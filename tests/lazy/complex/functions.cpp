@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_losses) {
   close(g[1], numbers(2 * conj(z) * (z * w - 1.0)), 1e-14);
   const auto complex_loss = [](const Tensor& x) { return sum(x); };
   BOOST_CHECK_THROW(grad(complex_loss)(z), DtypeError);
-  // Of a real argument beside a complex one.
+  // A real argument beside a complex one has a real gradient.
   const auto mixed = [](const Tensor& r, const Tensor& x) { return sum(abs(r * x)); };
   const auto both = grad(mixed)(tensor({1.0, 2.0, 3.0}, float64), z);
   BOOST_TEST(both[0].dtype() == float64);

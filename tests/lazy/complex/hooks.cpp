@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(at_the_later_plane) {
   BOOST_TEST(z.grad().to_vector<C>()[0] == C(30, 20));
 }
 
-// What the loss does not depend on has a gradient of zeros, and gets what the hook returns.
+// A value that the loss does not depend on has a gradient of zeros, and gets what the hook returns.
 BOOST_AUTO_TEST_CASE(one_plane) {
   for (const bool first : {true, false}) {
     Tensor z = marked({2.0 + 3.0i});
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(of_a_computed_value) {
   BOOST_TEST(of_w.once({2.0 * C(2, 4) * C(2, 3)}));
   BOOST_TEST(twice.once({4.0 * C(2, 4) * C(2, 3)}));
   BOOST_TEST(z.grad().to_vector<C>()[0] == 4.0 * 20.0 * C(2, 3));
-  // What was recorded before the hook of y is not seen by it.
+  // The hook of y does not see what was recorded before it.
   BOOST_TEST(of_y.all.empty());
   BOOST_TEST(x.grad().to_vector<double>()[0] == 100 + 4.0 * 13 * (2 + 2 * 4));
   x.zero_grad(), z.zero_grad();

@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(rounded) {
   });
 }
 
-// What no rank's loss depends on has zeros.
+// A value that no rank's loss depends on has zeros.
 BOOST_AUTO_TEST_CASE(unused) {
   distributed::run_ranks(2, [] {
     for (const int deep : {-1, 1}) {

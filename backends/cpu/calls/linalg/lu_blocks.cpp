@@ -262,7 +262,7 @@ struct Multiplied {
 template <class T>
 class Group {
  public:
-  /// As many as stay in a first-level cache.
+  /// Is as many as stay in a first-level cache.
   static constexpr int64_t kMost = (int64_t{24} << 10) / static_cast<int64_t>(sizeof(Multiplied<T>::rows));
 
   Group(const T* from, int64_t step, int64_t depth, int64_t width) {
@@ -403,7 +403,7 @@ void solve_lu_by_blocks(const T* a, int64_t n, const int32_t* pivots, T* x, int6
     if (pivots[i] != i + 1) std::swap_ranges(x + i * count, x + (i + 1) * count, x + (pivots[i] - 1) * count);
   const double flops = 2 * static_cast<double>(n) * static_cast<double>(n);
   each_group<T>(count, Group<T>::kMost, flops, each, [&](int64_t first, int64_t width) {
-    // Of rows that lie far apart a copy is solved, for all of it stays in a cache.
+    // Rows that lie far apart are solved in a copy, all of which stays in a cache.
     const bool apart = count > width;
     const auto own = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(apart ? n * width : 0));
     T* const c = apart ? own.get() : x;
