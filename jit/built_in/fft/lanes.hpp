@@ -75,7 +75,7 @@ LAZY_FFT_INLINE inline V fused(const V& a, const V& b, const V& c) {
     else return (V)_mm_fmadd_pd((__m128d)a, (__m128d)b, (__m128d)c);
   }
 #endif
-  V y;
+  V y{};
   for (size_t l = 0; l < sizeof(V) / sizeof(a[0]); ++l) y[l] = fused(a[l], b[l], c[l]);
   return y;
 }
