@@ -10,9 +10,7 @@ Tensor inner_product(const std::vector<Tensor>& a, const std::vector<Tensor>& b,
     const Planed x(a[i].handle()), y(b[i].handle());
     for (int k = 0; k < x.count; ++k) {
       const Handle product = binary("inner product", Op::multiply, x.of[k], y.of[k], s);
-      Dims all;
-      for (int axis = 0; axis < product->shape.size(); ++axis) all.push_back(axis);
-      Handle one = reduce("inner product", Op::sum, product, all, dropdims, s);
+      Handle one = reduce("inner product", Op::sum, product, {}, dropdims, s);
       sum = sum ? binary("inner product", Op::add, sum, one, s) : std::move(one);
     }
   }

@@ -38,11 +38,12 @@ void read_header(const std::string& root, const std::string& header,
 /// True if a backend of CUDA's has kernels of its own for calls other than transforms, which have no row: the
 /// page does not know how to ask for them without a device.
 bool cuda_has_calls(const std::string& root) {
+  const std::regex makes_one("make_(?!fft_)\\w+_call\\(");
   for (const auto& file : std::filesystem::recursive_directory_iterator(root + "/backends/cuda")) {
     if (file.path().extension() != ".cpp" && file.path().extension() != ".hpp") continue;
     std::ifstream in(file.path());
     for (std::string l; std::getline(in, l);)
-      if (std::regex_search(l, std::regex("make_(?!fft_)\\w+_call\\("))) return true;
+      if (std::regex_search(l, makes_one)) return true;
   }
   return false;
 }

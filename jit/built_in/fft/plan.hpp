@@ -31,6 +31,7 @@ struct FftPlan {
   };
   int64_t length;
   std::vector<Pass> passes;  // none of a convolution, nor of a matrix
+  bool by_passes() const { return !inner && !split; }
   // For each kBlock groups of a pass, for k = 1 ... radix - 1, their real parts, then their imaginary parts.
   std::vector<T> roots;
   /// Returns where the roots of a group are: the real part of number k is of_root(k) further, its imaginary

@@ -21,6 +21,20 @@ inline void fft_alone(int64_t count, int64_t bytes, const std::function<void(int
   f(0, count, memory.data());
 }
 
+/// Puts `some` columns of n numbers, of those that fill a line of a cache, side by side; lanes without one
+/// repeat the last.
+template <class T>
+void columns_to_lanes(const T* columns, int64_t stride, int64_t n, int64_t some, T* lanes) {
+  constexpr int64_t W = kFftSideBySide<T>;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t l = 0; l < W; ++l) lanes[i * W + l] = columns[i * stride + std::min(l, some - 1)];
+}
+/// Does the opposite.
+template <class T>
+void lanes_to_columns(const T* lanes, int64_t n, int64_t some, T* columns, int64_t stride) {
+  for (int64_t i = 0; i < n; ++i) std::copy_n(lanes + i * kFftSideBySide<T>, some, columns + i * stride);
+}
+
 template <class T, int width>
 void fft_of_row(const FftPlan<T>&, const T* re, const T* im, T* to_re, T* to_im, T* scratch, FftShare);
 
@@ -87,13 +101,10 @@ class FftOfMatrix {
     const T *re = re_ + block * W, *im = im_ + block * W;
     int64_t stride = n2_;
     const int64_t some = std::min(W, n2_ - block * W);
-    if (some < W) {  // the rest of the lanes is nobody's
+    if (some < W) {
       T *const a_re = memory, *const a_im = a_re + n1_ * W;
-      for (int64_t i = 0; i < n1_; ++i)
-        for (int64_t l = 0; l < W; ++l) {
-          a_re[i * W + l] = l < some ? re[i * n2_ + l] : T{};
-          a_im[i * W + l] = l < some ? im[i * n2_ + l] : T{};
-        }
+      columns_to_lanes(re, n2_, n1_, some, a_re);
+      columns_to_lanes(im, n2_, n1_, some, a_im);
       re = a_re, im = a_im, stride = W;
       memory = a_im + n1_ * W;
     }
@@ -110,11 +121,8 @@ class FftOfMatrix {
     if (some == W) return fft_by_passes<T, width>(split_.rows, W, a_re, a_im, W, to_re, to_im, n1_, rest);
     T *const b_re = rest, *const b_im = rest + n2_ * W;
     fft_by_passes<T, width>(split_.rows, W, a_re, a_im, W, b_re, b_im, W, b_im + n2_ * W);
-    for (int64_t i = 0; i < n2_; ++i)
-      for (int64_t l = 0; l < some; ++l) {
-        to_re[i * n1_ + l] = b_re[i * W + l];
-        to_im[i * n1_ + l] = b_im[i * W + l];
-      }
+    lanes_to_columns(b_re, n2_, some, to_re, n1_);
+    lanes_to_columns(b_im, n2_, some, to_im, n1_);
   }
 
   /// Multiplies a square of the matrix by its roots, and transposes it.

@@ -17,7 +17,7 @@ struct FftTransforms {
   /// True for lengths of which several rows are transformed side by side: the short ones, and those of which
   /// a row alone does not fill vectors.
   static bool fits_lanes(const FftPlan<T>& plan) {
-    return width > 1 && !plan.inner && !plan.split &&
+    return width > 1 && plan.by_passes() &&
            (plan.length < 64 || (plan.length % 8 != 0 && plan.length <= 2048));
   }
   /// Returns the numbers of T that a thread needs for its rows.
@@ -79,7 +79,7 @@ struct FftTransforms {
 
   /// Returns the numbers of T that a thread needs for columns.
   static int64_t scratch_of_columns(const FftPlan<T>& plan) {
-    if (plan.inner || plan.split) return 4 * plan.length + plan.scratch(1);
+    if (!plan.by_passes()) return 4 * plan.length + plan.scratch(1);
     return 4 * plan.length * kFftSideBySide<T> + plan.scratch(kFftSideBySide<T>);
   }
 
@@ -90,9 +90,9 @@ struct FftTransforms {
     for (int64_t b = first; b < last; ++b) {
       const int64_t from = b / blocks * n * across + b % blocks * W;
       const int64_t some = std::min(W, across - b % blocks * W);
-      if (plan.inner || plan.split)
+      if (plan.by_passes()) block_of_columns(from, across, some, scratch);
+      else
         for (int64_t l = 0; l < some; ++l) one_column(from + l, across, scratch);
-      else block_of_columns(from, across, some, scratch);
     }
   }
 
@@ -113,17 +113,11 @@ struct FftTransforms {
     if (some == W && to_re && to_im)
       return fft_by_passes<T, width>(plan, W, re + from, im + from, across, to_re + from, to_im + from,
                                      across, rest);
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t l = 0; l < W; ++l) {  // lanes without a column repeat the last one
-        const int64_t at = from + i * across + std::min(l, some - 1);
-        a_re[i * W + l] = re[at], a_im[i * W + l] = im[at];
-      }
+    columns_to_lanes(re + from, across, n, some, a_re);
+    columns_to_lanes(im + from, across, n, some, a_im);
     fft_by_passes<T, width>(plan, W, a_re, a_im, W, b_re, b_im, W, rest);
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t l = 0; l < some; ++l) {
-        if (to_re) to_re[from + i * across + l] = b_re[i * W + l];
-        if (to_im) to_im[from + i * across + l] = b_im[i * W + l];
-      }
+    if (to_re) lanes_to_columns(b_re, n, some, to_re + from, across);
+    if (to_im) lanes_to_columns(b_im, n, some, to_im + from, across);
   }
 
   /// Transforms real rows to the first half of their spectrum.
