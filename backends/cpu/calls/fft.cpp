@@ -7,6 +7,7 @@
 #include "backends/cpu/calls/calls.hpp"
 #include "backends/cpu/threads/parallel.hpp"
 #include "jit/built_in/fft/fft.hpp"
+#include "support/arithmetic.hpp"
 
 namespace lazy::cpu_backend {
 namespace fft {
@@ -41,7 +42,7 @@ void run_level(const FftRun<T>& run, const Level<T>& level) {
     level.rows(run, first, last, reinterpret_cast<T*>(scratch.data()), share);
   };
   const int64_t parts = run.parts(), together = run.kind == FftKind::columns ? 1 : kRowsTogether;
-  const int64_t blocks = (parts + together - 1) / together;
+  const int64_t blocks = divide_up(parts, together);
   const bool several = blocks > 1 && worth_threads(jit::calls::fft_nanoseconds(run.rows, run.length));
   const int64_t pieces = several ? std::min(blocks, thread_count() * kPiecesOfThread) : 1;
   if (pieces <= 1) return piece(0, parts, on_threads);

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "jit/built_in/fft/rows.hpp"
+#include "support/arithmetic.hpp"
 #include "support/lock.hpp"
 
 namespace lazy::jit::calls {
@@ -139,7 +140,7 @@ FftPlan<T>::FftPlan(int64_t n, bool of_real, bool whole) : length(n) {
     const int64_t groups = rest / radix;
     passes.push_back({radix, groups, roots.size()});
     const Pass& pass = passes.back();
-    roots.resize(pass.roots + static_cast<size_t>((groups + kBlock - 1) / kBlock * (radix - 1) * 2 * kBlock));
+    roots.resize(pass.roots + static_cast<size_t>(divide_up(groups, kBlock) * (radix - 1) * 2 * kBlock));
     for (int k = 1; k < radix; ++k)
       for (int64_t p = 0; p < groups; ++p) {
         const Root w = root_of_unity(k * p, rest);
@@ -165,7 +166,7 @@ template <class T>
 FftSplit<T>::FftSplit(int64_t n1, int64_t n2) : columns(n1, false, true), rows(n2, false, true) {
   constexpr int64_t W = kFftSideBySide<T>;
   const int64_t n = n1 * n2;
-  for (int64_t k = 0; k < (n1 + W - 1) / W * W; ++k)
+  for (int64_t k = 0; k < round_up(n1, W); ++k)
     for (int64_t l = 0; l < W; ++l) add_root(near_re, near_im, k * l % n, n);
   for (fine = 16; fine * fine < n; fine *= 2) {}
   for (int64_t t = 0; t < fine; ++t) add_root(fine_re, fine_im, t, n);
@@ -177,7 +178,7 @@ template <class T>
 int64_t FftSplit<T>::plane() const {
   constexpr int64_t W = kFftSideBySide<T>;
   // A block of rows may begin with the last one.
-  return FftPlan<T>::apart(((rows.length + W - 1) / W * columns.length + W) * W);
+  return FftPlan<T>::apart((divide_up(rows.length, W) * columns.length + W) * W);
 }
 
 template <class T>
@@ -185,7 +186,7 @@ int64_t FftSplit<T>::scratch_of_blocks() const {
   constexpr int64_t W = kFftSideBySide<T>;
   const int64_t for_columns = 2 * columns.length * W + columns.scratch(W);
   const int64_t for_rows =
-      2 * FftPlan<T>::apart((rows.length + W - 1) / W * W * W) + 2 * rows.length * W + rows.scratch(W);
+      2 * FftPlan<T>::apart(round_up(rows.length, W) * W) + 2 * rows.length * W + rows.scratch(W);
   return std::max(for_columns, for_rows);
 }
 

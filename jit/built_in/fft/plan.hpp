@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "support/arithmetic.hpp"
+
 namespace lazy::jit::calls {
 
 /// Says how many numbers fill a line of a cache: so many rows or columns are transformed side by side.
@@ -56,7 +58,7 @@ struct FftPlan {
   int64_t scratch(int64_t lanes) const;
   /// Returns by how many numbers planes in scratch memory lie apart: not by a multiple of a page, so that
   /// they share no places in caches.
-  static int64_t apart(int64_t numbers) { return (numbers + 15) / 16 * 16 + 48; }
+  static int64_t apart(int64_t numbers) { return round_up(numbers, 16) + 48; }
 };
 
 /// Plans a long transform as one of a matrix of n = n1 n2 numbers, x[j1 n2 + j2]: of the columns, whose

@@ -93,7 +93,7 @@ class FftOfMatrix {
 
  private:
   static constexpr int64_t W = kFftSideBySide<T>;
-  static int64_t blocks(int64_t n) { return (n + W - 1) / W; }
+  static int64_t blocks(int64_t n) { return divide_up(n, W); }
 
   /// Transforms the columns of a block.
   void columns(int64_t block, T* memory) const {

@@ -37,7 +37,7 @@ struct FftRun {
   /// Returns how many parts there are to share among threads: rows, or blocks of columns.
   int64_t parts() const {
     constexpr int64_t W = kFftSideBySide<T>;
-    return kind != FftKind::columns || rows == 0 ? rows : rows / across * ((across + W - 1) / W);
+    return kind != FftKind::columns || rows == 0 ? rows : rows / across * divide_up(across, W);
   }
 };
 

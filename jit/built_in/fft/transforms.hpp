@@ -86,7 +86,7 @@ struct FftTransforms {
   /// Transforms the columns of blocks [first, last): in each matrix `across` lie side by side.
   void columns(int64_t first, int64_t last, int64_t across, T* scratch) const {
     constexpr int64_t W = kFftSideBySide<T>;
-    const int64_t n = plan.length, blocks = (across + W - 1) / W;
+    const int64_t n = plan.length, blocks = divide_up(across, W);
     for (int64_t b = first; b < last; ++b) {
       const int64_t from = b / blocks * n * across + b % blocks * W;
       const int64_t some = std::min(W, across - b % blocks * W);
